@@ -704,7 +704,7 @@ def test_a_check_during_which_files_always_change_leaves_its_gate_unverified(
     answer = workshop.says(PASS)
 
     assert answer.outcome is ReviewOutcome.RETRY
-    assert answer.decision.unverified == ("checked",)
+    assert answer.detail.unverified == ("checked",)
     assert f"files changed while it ran, each of 3 times: {shown}" in answer.reason
     assert (tmp_path / "runs").read_text().count("run") == 3
     assert not ran(workshop)[-1].result.ran

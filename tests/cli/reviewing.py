@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ criteria = ["reads well", "short functions", "no dead code"]
 severity = "medium"
 """
 FAILS = "echo '1 failed, 3 passed in 0.10s'; exit 1\n"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d\s+\d\d:\d\d:\d\d\s+UTC")
 PASSES = "echo '4 passed in 0.10s'\n"
 
 
@@ -42,9 +44,10 @@ class Reviewed(NamedTuple):
         (self.folder / "check.sh").write_text(PASSES)
 
     def told(self, text: str) -> str:
-        """Return an output with the ids of the run and of its questions replaced by names."""
+        """Return an output with ids and times replaced by names."""
         for approval in self.interlock.approvals(None):
             text = text.replace(approval.id, "<approval>").replace(approval.id[:SHORT], "<asked>")
+        text = _TIME.sub("<time>", text)
         return text.replace(self.run.id, "<run>").replace(self.run.id[:SHORT], "<short>")
 
     @property

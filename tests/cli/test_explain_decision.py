@@ -217,10 +217,10 @@ def test_a_stop_that_was_sent_on_shows_signals_evidence_and_nudge(place: str) ->
     assert "word of   the stop gate (is it really done?)" in text
     assert flat(answer.nudge) in flat(text)
     assert "open-todo: write the entry" in text
-    for signal in answer.decision.signals:
+    for signal in answer.detail.signals:
         points = f"+{signal.points}" if signal.points else "0"
         assert f"  {signal.signal:<17}{points}" in text
-    assert value["stop"]["score"] == answer.decision.score
+    assert value["stop"]["score"] == answer.detail.score
     assert value["stop"]["veto"] is None
     without = [each for each in value["otherwise"] if each["had"] == "without `content_intent`"]
     assert without[0]["then"].startswith("finish, with a score of ")

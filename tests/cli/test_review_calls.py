@@ -62,7 +62,7 @@ def test_programs_get_everything(place: str, empty_place: Path) -> None:
         chosen = json.loads(as_person("choose", at.question, "skip", "--json").stdout)
 
         assert (opened["review"]["id"], opened["repeated"]) == ("merge", False)
-        assert answered["decision"]["outcome"] == "retry"
+        assert answered["decision"] == answered["detail"]["outcome"] == "retry"
         assert [each["witness"] for each in answered["coverage"]] == ["against", "verdict"]
         assert shown == same == run["reviews"]
         [pending] = shown["pending"]
@@ -70,7 +70,7 @@ def test_programs_get_everything(place: str, empty_place: Path) -> None:
         assert pending["choices"] == ["retry", "skip", "abort"]
         assert pending["commands"][0].startswith("interlock choose ")
         assert run["run"]["pending_reviews"] == ["merge"]
-        assert chosen["decision"]["outcome"] == "advance"
+        assert chosen["decision"] == "advance"
 
 
 def test_gates_can_be_made_for_the_occasion(place: str, empty_place: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_every_criterion_is_shown_if_asked_for(place: str, empty_place: Path) ->
         (["verdict", "RUN"], "x" * (2**20 + 1), "longer than 1048576"),
         (["choose", "RUN"], "", "expected `APPROVAL retry|skip|abort`"),
         (["choose", "--review", "merge", "a", "skip"], "", "expected `APPROVAL"),
-        (["choose", "RUN", "nix"], "", "expected `abort`, `retry` or `skip`"),
+        (["choose", "RUN", "nix"], "", "expected one of `retry`, `skip`, `abort`"),
         (["choose", "nobody", "skip"], "", "there is no approval `nobody`"),
         (["choose", "--run", "RUN", "skip"], "", "is pending in run"),
         (["reviews", "nobody"], "", "there is no run `nobody`"),

@@ -262,23 +262,25 @@ def test_reviews_tell_who_is_waited_for_and_how_others_ended(place: str, empty_p
     subject  the form
     tests    blocking, not checked yet
     style    advisory, only the verdict
-  early  failed  FAIL: long functions
+  early  failed  <time>: FAIL: long functions
   warned  gate `style` failed: long functions
 """)
         assert at.told(late) == snapshot("""\
 <short>  mend the form
   merge  blocking, attempt 1 of 2, reset 1 time, waits for a verdict
     subject  the form
+    history  failed <time>, failed <time>, reset <time>
     last     FAIL: two; gate `tests` failed: two; its check failed: exit code 1 (1 test failed, 3
              passed)
     person   look at line 3
     tests    blocking, check failed: exit code 1 (1 test failed, 3 passed)
     style    advisory, only the verdict
   completion  blocking, attempt 2 of 2, checked again when the agent says that it is done
+    history  contradicted <time>
     last     PASS: the agent ended its turn; the PASS of gate `tests` is refused: its check failed:
              exit code 1 (1 test failed, 3 passed)
     tests    blocking, check failed: exit code 1 (1 test failed, 3 passed)
-  early  failed  FAIL: long functions
+  early  failed  <time>: FAIL: long functions
   warned  gate `style` failed: long functions
   warned  gate `style` failed: one
   warned  gate `style` failed: two

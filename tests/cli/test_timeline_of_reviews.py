@@ -72,9 +72,9 @@ def test_the_page_of_a_run_tells_what_its_reviews_came_to(place: str, empty_plac
     page = shown[shown.index("Was it good enough?") : shown.index("Timeline")]
     assert page == snapshot("""\
 Was it good enough?
-  merge  passed  PASS: mended
-  gone  skipped  a person skipped the review
-  completion  passed  PASS: the agent finished as 'completed'
+  merge  passed  <time>: PASS: mended
+  gone  skipped  <time>: a person skipped the review
+  completion  passed  <time>: PASS: the agent finished as 'completed'
   warned  gate `style` failed: long
   to finish  the checks of the policy passed
 

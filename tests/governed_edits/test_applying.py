@@ -335,3 +335,18 @@ def test_a_set_that_cannot_be_finished_is_told_to_whoever_edits(small_bench: Wor
     with pytest.raises(EditError, match="the set `died` is still half done"):
         small_bench.apply(an_edit("a.txt", "two", "2"))
     assert len(small_bench.events()) == 1
+
+
+def test_one_edit_alone_is_a_set_of_one(bench: Workbench) -> None:
+    bench.write("a.txt", b"one\n")
+    one = {"path": "a.txt", "old": "one", "new": "two"}
+
+    with bench.resumed() as run:
+        told = run.apply_edits(one)
+        again = run.apply_edits(an_edit("a.txt", "two", "three"))
+        last = run.apply_edits({"edits": [{**one, "old": "three"}]})
+        with pytest.raises(InputError, match="`edits` takes no `content`: expected `new`, `old`"):
+            run.apply_edits({"path": "a.txt", "content": "x"})
+
+    assert [each.decision for each in (told, again, last)] == ["allow"] * 3
+    assert bench.files()["a.txt"] == b"two\n"

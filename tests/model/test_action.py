@@ -14,6 +14,7 @@ from interlock.model.action import (
     ToolAction,
     action_from_request,
     action_given,
+    command_line,
 )
 
 
@@ -56,3 +57,8 @@ def test_a_request_is_read(request_: dict[str, object], action: Action) -> None:
 def test_what_describes_no_action_is_refused(request_: dict[str, object], told: str) -> None:
     with pytest.raises(InputError, match=re.escape(told)):
         action_from_request(request_)
+
+
+def test_a_list_of_words_is_quoted_as_a_shell_wants_it() -> None:
+    assert command_line("ls -l") == "ls -l"
+    assert command_line(["rm", "a b", "$HOME"]) == "rm 'a b' '$HOME'"

@@ -82,7 +82,8 @@ def test_an_answer_about_an_end_sends_the_agent_on_with_its_nudge() -> None:
     answer = StopAnswer(
         run_id="r",
         seq=7,
-        decision=StopDecision(
+        decision=StopOutcome.NUDGED,
+        detail=StopDecision(
             goes_on=True, score=3, signals=(), reason="unfinished", outcome=StopOutcome.NUDGED
         ),
         step=ContinueDecision(decision=StepDecision.THROTTLE),
@@ -110,7 +111,8 @@ def test_an_agent_is_done_only_where_nothing_else_ended_its_turn(
     answer = StopAnswer(
         run_id="r",
         seq=7,
-        decision=StopDecision(
+        decision=StopOutcome.FINISHED,
+        detail=StopDecision(
             goes_on=False,
             score=0,
             signals=(),

@@ -37,6 +37,7 @@ def test_what_was_only_looked_at_is_neither_allowed_nor_undone() -> None:
     told = EditAnswer()
 
     assert (told.allowed, told.approval_id, told.undo_id) == (False, None, None)
+    assert told.decision is None
 
 
 def test_an_answer_tells_its_question_and_what_puts_it_back() -> None:
@@ -47,3 +48,4 @@ def test_an_answer_tells_its_question_and_what_puts_it_back() -> None:
     told = EditAnswer(answer=answer, applied=Applied(id="u", workspace="/w", files=()))
 
     assert (told.allowed, told.approval_id, told.undo_id) == (True, "q", "u")
+    assert told.decision == "allow"

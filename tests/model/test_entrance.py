@@ -219,3 +219,64 @@ def test_a_value_is_checked_when_it_is_made_and_not_when_it_is_read() -> None:
         made(x=1, z=2)
 
     assert msgspec.json.decode(b'{"x":1}', type=Point) == Point(x=1)
+
+
+def test_a_word_that_was_misspelt_is_told_with_what_was_likely_meant() -> None:
+    with pytest.raises(InputError, match="expected one of `red`, `light-blue`; did you mean `red`"):
+        checked("redd", Colour, "colour")
+
+
+@pytest.mark.parametrize("text", ["pytest -q", "x"])
+def test_a_text_where_a_list_belongs_is_told_to_stand_in_one(text: str) -> None:
+    with pytest.raises(InputError, match="also one alone stands in a list"):
+        checked(text, tuple[str, ...], "argv")
+
+
+def test_bytes_are_neither_a_text_nor_a_list() -> None:
+    with pytest.raises(InputError, match="`line` is of the type `bytes`, expected a text or a li"):
+        checked(b"ls", str | Sequence[str], "line")
+
+
+class Answered:
+    pass
+
+
+def test_what_is_expected_has_its_article() -> None:
+    with pytest.raises(InputError, match="expected an `Answered`"):
+        checked(3, Answered, "it")
+    with pytest.raises(InputError, match="expected a `Point` or a table"):
+        checked(3, Point, "it")
+
+
+class Later:
+    @entrance
+    async def ask(self, what: str) -> str:
+        return f"{what}?"
+
+
+def test_an_answer_that_nobody_awaited_is_neither_true_nor_false() -> None:
+    asked: Any = Later().ask("now")
+
+    with pytest.raises(TypeError, match=r"there is no answer yet: await it, as in .*ask\("):
+        bool(asked)
+    with pytest.raises(AttributeError, match="await it"):
+        _ = asked.allowed
+    assert asked.__name__ == "ask"
+    asked.close()
+    with pytest.raises(InputError, match="`what` is of the type `int`"):
+        Later().ask(3)  # pyright: ignore[reportArgumentType, reportUnusedCoroutine] - refused at once
+
+
+def test_an_answer_may_be_awaited_or_driven_by_a_loop() -> None:
+    async def awaits() -> str:
+        return await Later().ask("now")
+
+    driven = Later().ask("then")
+    with pytest.raises(StopIteration) as told:
+        driven.send(None)
+    with pytest.raises(StopIteration) as awaited:
+        awaits().send(None)
+
+    assert (told.value.value, awaited.value.value) == ("then?", "now?")
+    with pytest.raises(ValueError, match="given up"):
+        Later().ask("never").throw(ValueError("given up"))

@@ -71,7 +71,8 @@ def _stop(course: Course, **known: Any) -> StopAnswer:
     return StopAnswer(
         run_id="r",
         seq=1,
-        decision=_STOP,
+        decision=_STOP.outcome,
+        detail=_STOP,
         step=ContinueDecision(decision=StepDecision.CONTINUE, reasons=()),
         ruling=_ruling(course, known.pop("delay_ms", None)),
         **known,
@@ -82,7 +83,7 @@ def _review(outcome: ReviewOutcome) -> ReviewAnswer:
     decision = ReviewDecision(
         outcome=outcome, reason="so", guidance="try", choices=(GateAction.RETRY,)
     )
-    return ReviewAnswer(run_id="r", seq=1, review_id="v", decision=decision)
+    return ReviewAnswer(run_id="r", seq=1, review_id="v", decision=outcome, detail=decision)
 
 
 _PENDING = PendingGateReview(id="v", gate_ids=("g",), mode=ReviewMode.BLOCKING, max_attempts=1)

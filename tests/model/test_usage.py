@@ -73,12 +73,25 @@ def test_one_limit_changes_alone(limits: Limits, limit: int | None, dimension: D
         ("0", 0),
         (" 1 ", 1_000_000),
         ("1e-6", 1),
+        (0.25, 250_000),
+        (5.0, 5_000_000),
+        (0.1, 100_000),
+        (1e-6, 1),
+        (123456.789012, 123_456_789_012),
     ],
 )
 def test_money_is_counted_in_millionths_and_rounded_up(
-    usd: Decimal | str | int, micros: int
+    usd: Decimal | str | float, micros: int
 ) -> None:
     assert micros_from_usd(usd) == micros
+
+
+@pytest.mark.parametrize(("usd", "written"), [(0.1 + 0.2, "0.3"), (1 / 3, "0.333333"), (1e-7, "0")])
+def test_a_fraction_that_is_no_whole_number_of_millionths_is_told_how_to_be_written(
+    usd: float, written: str
+) -> None:
+    with pytest.raises(InputError, match=f'write it as a text, such as "{written}"'):
+        micros_from_usd(usd)
 
 
 @pytest.mark.parametrize("usd", ["", "two", "NaN", "sNaN", "Infinity", "-Infinity", "$1", "1,5"])

@@ -77,7 +77,7 @@ def test_an_agent_that_claims_too_much_is_sent_on_until_its_tests_pass(package: 
     package.does(lambda run: run.finish())
 
     assert claimed.outcome is ReviewOutcome.RETRY
-    assert claimed.decision.contradicted == ("unit-tests",)
+    assert claimed.detail.contradicted == ("unit-tests",)
     assert "exit code 1 (1 test failed, 1 passed)" in claimed.reason
     guidance = claimed.guidance or ""
     assert "FAILED test_total.py::test_of_some" in guidance

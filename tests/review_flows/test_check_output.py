@@ -66,7 +66,7 @@ def test_a_check_that_takes_too_long_is_killed_with_its_children(
 
     answer, event, limit_s = in_time(killed)
 
-    assert answer.decision.contradicted == ("slow",)
+    assert answer.detail.contradicted == ("slow",)
     assert "the check timed out" in answer.reason
     assert (event.result.timed_out, event.result.exit_code) == (True, None)
     assert event.result.tail == "said before\n"

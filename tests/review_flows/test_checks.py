@@ -20,10 +20,10 @@ def test_a_pass_against_a_failing_check_is_refused_by_the_gates_name(workshop: W
     second = workshop.says(PASS)
 
     assert first.outcome is ReviewOutcome.RETRY
-    assert first.decision.contradicted == ("tests",)
+    assert first.detail.contradicted == ("tests",)
     assert "the PASS of gate `tests` is refused: its check failed: exit code 2" in first.reason
     assert [each.witness for each in first.coverage] == [Witness.AGAINST, Witness.VERDICT]
-    assert second.decision.exhausted_gate_ids == ("tests",)
+    assert second.detail.exhausted_gate_ids == ("tests",)
     kinds = [entry.kind for entry in workshop.pending.review.history]
     assert kinds == [EntryKind.CONTRADICTED] * 2
     assert [each.rule for each in workshop.inbox[0].findings] == ["review.tests"]
@@ -87,7 +87,7 @@ def test_a_check_that_cannot_run_leaves_its_gate_unverified_beside_a_passing_one
     answer = workshop.says(PASS)
 
     assert answer.outcome is ReviewOutcome.RETRY
-    assert answer.decision.unverified == ("silent",)
+    assert answer.detail.unverified == ("silent",)
     assert [each.witness for each in answer.coverage] == [Witness.NOTHING, Witness.CHECK]
     assert why in answer.reason
     assert why in (answer.guidance or "")
@@ -122,7 +122,7 @@ def test_what_may_be_done_with_undo_is_not_done_by_a_check(file_workshop: OpenWo
     answer = workshop.says(PASS)
 
     assert kept.is_dir()
-    assert answer.decision.unverified == ("checked",)
+    assert answer.detail.unverified == ("checked",)
 
 
 def test_a_run_without_a_workspace_has_its_gates_unverified(file_workshop: OpenWorkshop) -> None:
@@ -130,7 +130,7 @@ def test_a_run_without_a_workspace_has_its_gates_unverified(file_workshop: OpenW
     workshop.does(lambda run: run.review("first", [checked(["true"])]))
     answer = workshop.says(PASS)
 
-    assert answer.decision.unverified == ("checked",)
+    assert answer.detail.unverified == ("checked",)
     assert "the run has no workspace: start it with one" in answer.reason
 
 
@@ -140,7 +140,7 @@ def test_a_workspace_that_is_gone_leaves_the_gate_unverified(file_workshop: Open
     workshop.folder.rmdir()
     answer = workshop.says(PASS)
 
-    assert answer.decision.unverified == ("checked",)
+    assert answer.detail.unverified == ("checked",)
     assert "it cannot be started" in answer.reason
 
 

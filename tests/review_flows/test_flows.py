@@ -21,14 +21,19 @@ def test_a_fail_is_tried_again_and_the_second_asks_a_person(workshop: Workshop) 
     second = workshop.says("GATE FAIL : still two")
 
     assert (first.outcome, first.approval_id) == (ReviewOutcome.RETRY, None)
-    assert not first.decision.retry_limit_exceeded
+    assert (first.decision, second.decision) == ("retry", "ask")
+    for answer, entries in ((first, 1), (second, 2)):
+        assert answer.detail.review is not None
+        assert answer.detail.entry == answer.detail.review.history[-1]
+        assert [each.at is not None for each in answer.detail.review.history] == [True] * entries
+    assert not first.detail.retry_limit_exceeded
     guidance = first.guidance or ""
     assert "Attempt 2 of 2" in guidance
     assert "- the plan names every file" in guidance
     assert "Previous feedback: FAIL: two cases are missing" in guidance
     assert second.outcome is ReviewOutcome.ASK
-    assert second.decision.retry_limit_exceeded
-    assert second.decision.exhausted_gate_ids == ("plan",)
+    assert second.detail.retry_limit_exceeded
+    assert second.detail.exhausted_gate_ids == ("plan",)
     assert second.choices == tuple(GateAction)
     assert counted(workshop) == (2, 0, ReviewMode.BLOCKING)
     assert workshop.pending.approval == second.approval_id
@@ -150,7 +155,7 @@ def test_an_informational_fail_is_recorded_and_nothing_else(workshop: Workshop) 
 
     assert answer.advances
     assert (answer.footer, workshop.state.reviews.warnings) == ("", ())
-    assert [fault.gate for fault in answer.decision.faults] == ["notes"]
+    assert [fault.gate for fault in answer.detail.faults] == ["notes"]
     assert [each.kind for each in workshop.state.reviews.closed] == [EntryKind.FAILED]
 
 
@@ -165,7 +170,7 @@ def test_a_blocking_gate_holds_the_work_and_the_advisory_warning_is_still_told(
     for answer in (first, second):
         assert answer.footer == "Advisory gate warnings:\n- gate `style` failed: ugly"
     assert (first.outcome, second.outcome) == (ReviewOutcome.RETRY, ReviewOutcome.ASK)
-    assert second.decision.exhausted_gate_ids == ("plan",)
+    assert second.detail.exhausted_gate_ids == ("plan",)
     assert workshop.state.reviews.warnings == ("gate `style` failed: ugly",) * 2
 
 
@@ -338,3 +343,11 @@ def test_another_policy_does_not_change_what_was_asked(workshop: Workshop) -> No
     assert "the plan names every file" in (answer.guidance or "")
     assert answer.outcome is ReviewOutcome.RETRY
     assert workshop.is_sound()
+
+
+def test_one_gate_alone_needs_no_list(workshop: Workshop) -> None:
+    named = workshop.does(lambda run: run.review("named", "plan"))
+    table = {"id": "docs", "check": ["true"]}
+    described = workshop.does(lambda run: run.review("described", table))
+
+    assert [each.id for each in (*named.gates, *described.gates)] == ["plan", "docs"]

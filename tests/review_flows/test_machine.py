@@ -182,15 +182,15 @@ class ReviewMachine(RuleBasedStateMachine):
         self.attempts += is_held
         kind = self._kind(against, overall, failed)
         assert bool(answer.footer) == is_told
-        assert answer.decision.entry is not None
-        assert answer.decision.entry.kind.value == kind
+        assert answer.detail.entry is not None
+        assert answer.detail.entry.kind.value == kind
         if not is_held:
             assert answer.outcome.value == "advance"
             self._closes(kind)
             return
         self.history.append(kind)
         assert answer.outcome.value == ("ask" if self.awaits else "retry")
-        assert answer.decision.retry_limit_exceeded == self.awaits
+        assert answer.detail.retry_limit_exceeded == self.awaits
         assert (answer.approval_id is not None) == self.awaits
         if not self.awaits:
             assert f"Attempt {self.attempts + 1} of {self.limit}" in (answer.guidance or "")

@@ -10,6 +10,7 @@ from interlock.model.control_state import (
     after_more_work,
     after_opening,
     after_verdict,
+    dated,
     with_check,
 )
 from interlock.model.events import CheckRan, ReviewChosen, ReviewJudged, ReviewOpened
@@ -183,12 +184,32 @@ def test_whoever_has_to_pass_checks_is_not_asked_for_a_verdict():
 
 def test_an_answer_tells_what_was_decided():
     decision = Reviewing(a_gate()).hears(a_fail())
-    answer = ReviewAnswer(run_id="run", seq=3, review_id="r1", decision=decision)
-    passed = ReviewAnswer(
-        run_id="run", seq=3, review_id="r1", decision=Reviewing(a_gate()).hears(a_pass())
-    )
+    answer = _answer(decision)
+    passed = _answer(Reviewing(a_gate()).hears(a_pass()))
 
     assert (answer.outcome, answer.advances) == (ReviewOutcome.RETRY, False)
     assert (answer.reason, answer.guidance) == (decision.reason, decision.guidance)
     assert answer.choices == ()
+    assert (answer.decision, passed.decision) == ("retry", "advance")
     assert passed.advances
+
+
+def _answer(decision: ReviewDecision) -> ReviewAnswer:
+    return ReviewAnswer(
+        run_id="run", seq=3, review_id="r1", decision=decision.outcome, detail=decision
+    )
+
+
+def test_each_entry_of_a_decision_says_when_it_was_recorded():
+    reviewing = Reviewing(a_gate())
+    first = dated(reviewing.hears(a_fail()), 7)
+    again = dated(first, 9)
+    passed = dated(Reviewing(a_gate()).hears(a_pass()), 8)
+
+    assert first.entry is not None
+    assert first.review is not None
+    assert (first.entry.at, [each.at for each in first.review.history]) == (7, [7])
+    assert again == first
+    assert passed.entry is not None
+    assert (passed.entry.at, passed.review) == (8, None)
+    assert dated(ReviewDecision(outcome=ReviewOutcome.ASK, reason="so"), 5).entry is None

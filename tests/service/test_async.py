@@ -286,3 +286,27 @@ def test_an_unknown_run_cannot_be_resumed(place: str) -> None:
                 await interlock.resume("nowhere")
 
     asyncio.run(story())
+
+
+def test_an_answer_may_be_a_task_or_gathered(place: str) -> None:
+    async def use() -> list[bool]:
+        async with _opened(place) as interlock, await interlock.run("t") as run:
+            task = asyncio.create_task(run.command("ls"))
+            gathered = await asyncio.gather(task, run.command("rm -rf /"))
+            last = await asyncio.wait_for(run.command("git status"), timeout=None)
+            return [bool(each) for each in (*gathered, last)]
+
+    assert asyncio.run(use()) == [True, False, True]
+
+
+def test_a_guard_that_forgot_to_await_is_told_so(place: str) -> None:
+    async def use() -> None:
+        async with _opened(place) as interlock, await interlock.run("t") as run:
+            asked = run.command("rm -rf /")
+            try:
+                with pytest.raises(TypeError, match="there is no answer yet: await it"):
+                    bool(asked)
+            finally:
+                asked.close()
+
+    asyncio.run(use())

@@ -40,8 +40,8 @@ def test_after_three_in_a_row_the_turn_ends_for_good(interlock: Interlock) -> No
     for _ in range(4):
         answer = _announces(run)
         assert answer.ruling.course is Course.FINISH
-        assert answer.decision.veto is StopVeto.PROTOCOL_VIOLATION
-        assert "3 of 3 times in a row" in answer.decision.reason
+        assert answer.detail.veto is StopVeto.PROTOCOL_VIOLATION
+        assert "3 of 3 times in a row" in answer.detail.reason
     check_record(interlock)
 
 
@@ -52,7 +52,7 @@ def test_after_a_normal_end_it_counts_anew_within_its_credit(interlock: Interloc
     done = run.stopped("The work is done.", finish_reason="stop")
     again = [_announces(run).ruling for _ in range(3)]
 
-    assert (done.goes_on, done.decision.veto) == (False, None)
+    assert (done.goes_on, done.detail.veto) == (False, None)
     assert [each.course for each in again] == [Course.GO_ON, Course.GO_ON, Course.FINISH]
     assert again[-1].by is Authority.CREDIT
 
@@ -65,7 +65,7 @@ def test_what_ran_out_is_not_undone_by_other_words(interlock: Interlock) -> None
     for text, reason in (("Now let me run it.", "stop"), ("and then", "length")):
         assert not run.stopped(text, finish_reason=reason).goes_on
     answer = run.stopped("Now let me run the tests.", finish_reason="stop")
-    assert answer.decision.veto is StopVeto.RETRIES_EXHAUSTED
+    assert answer.detail.veto is StopVeto.RETRIES_EXHAUSTED
 
 
 def test_waiting_in_between_does_not_begin_the_count_anew(interlock: Interlock) -> None:
@@ -75,7 +75,7 @@ def test_waiting_in_between_does_not_begin_the_count_anew(interlock: Interlock) 
         assert run.stopped(None, waiting_for="the build").ruling.course is Course.WAIT
     assert _announces(run).goes_on
 
-    assert _announces(run).decision.veto is StopVeto.PROTOCOL_VIOLATION
+    assert _announces(run).detail.veto is StopVeto.PROTOCOL_VIOLATION
 
 
 _RESETS: dict[str, Callable[[Run], object]] = {

@@ -235,7 +235,7 @@ class GoingMachine(RuleBasedStateMachine):
         answer = held.run.stopped(text, **fields)
         if held.strictest is not None:
             assert not answer.goes_on
-            assert answer.decision.veto is StopVeto.HARD_STOP
+            assert answer.detail.veto is StopVeto.HARD_STOP
             assert answer.ruling.course is _COURSES[held.strictest]
             assert self._questions(held) == before
             return
@@ -248,13 +248,13 @@ class GoingMachine(RuleBasedStateMachine):
             held.kind = HoldKind.STOP if course is Course.HALT else HoldKind.PAUSE
             held.question = answer.approval_id
         if answer.goes_on:
-            assert answer.decision.outcome is not StopOutcome.ACTS
+            assert answer.detail.outcome is not StopOutcome.ACTS
             assert answer.nudge
             held.in_a_row += 1
             held.unpaid += 1
         exhausted = (StopVeto.RETRIES_EXHAUSTED, StopVeto.PROTOCOL_VIOLATION)
         is_normal = course is Course.FINISH and by is Authority.STOP
-        if is_normal and answer.decision.veto not in exhausted:
+        if is_normal and answer.detail.veto not in exhausted:
             held.in_a_row = 0
         assert held.in_a_row <= _RETRIES
         assert held.unpaid <= _CREDIT

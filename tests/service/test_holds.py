@@ -74,7 +74,7 @@ def _check_held(run: Run) -> None:
     assert not step.goes_on
     assert not stop.goes_on
     assert stop.nudge is None
-    assert stop.decision.veto is StopVeto.HARD_STOP
+    assert stop.detail.veto is StopVeto.HARD_STOP
     for answer in (
         run.command("ls"),
         run.tool("Read", {"path": "a"}),

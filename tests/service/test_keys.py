@@ -54,11 +54,23 @@ def test_the_same_key_for_something_else_is_a_conflict(interlock: Interlock) -> 
     for other in (
         lambda: run.command("ls -l", key="k"),
         lambda: run.command("ls", cwd="/", key="k"),
-        lambda: run.tool("ls", {}, key="k"),
-        lambda: run.may_edit("ls", "", key="k"),
+        lambda: run.ask({"command": "pwd"}, key="k"),
     ):
         with pytest.raises(KeyConflictError, match="the key `k` stands for another request"):
             other()
+
+
+def test_one_key_may_stand_for_one_question_of_each_kind(interlock: Interlock) -> None:
+    run = interlock.run("t")
+    asked = (
+        lambda: run.command("ls", key="k"),
+        lambda: run.tool("Bash", {"command": "ls"}, key="k"),
+        lambda: run.may_edit("a.txt", "a\n", key="k"),
+        lambda: run.step(key="k"),
+    )
+
+    assert [each().repeated for each in asked] == [False] * 4
+    assert [each().repeated for each in asked] == [True] * 4
 
 
 def test_parameters_in_another_order_are_the_same_request(interlock: Interlock) -> None:

@@ -35,6 +35,21 @@ def test_a_run_that_is_given_nothing_but_a_task_has_plain_names(interlock: Inter
     assert (state.agent, state.client, state.project) == ("agent", "python", "default")
 
 
+def test_no_budget_is_the_same_as_none_given(interlock: Interlock) -> None:
+    run = interlock.run("t", budget=None, tree_budget=None)
+
+    assert (run.state.limits, run.state.tree_limits) == (Limits(), Limits())
+    priced = interlock.run("t", budget={"cost_usd": 2.5})
+    assert priced.state.limits == Limits(cost_micros=2_500_000)
+
+
+def test_a_command_may_be_a_list_of_words(interlock: Interlock) -> None:
+    run = interlock.run("t")
+
+    assert run.command(["rm", "-rf", "/"]).decision == "block"
+    assert run.command(["echo", "rm -rf /; ls"]).decision == "allow"
+
+
 def test_a_finished_run_knows_when_and_how(interlock: Interlock, clock: HandClock) -> None:
     run = interlock.run("fix the bug")
     clock.forward(seconds=90)

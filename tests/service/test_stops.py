@@ -176,9 +176,9 @@ def test_the_share_of_turns_that_did_something_is_known_from_the_record(
 def test_clients_words_for_reasons_are_understood(interlock: Interlock) -> None:
     run = interlock.run("t")
 
-    assert run.stopped("", finish_reason="tool_use").decision.outcome is StopOutcome.NUDGED
-    assert run.stopped("and so", finish_reason="max_tokens").decision.outcome is StopOutcome.RESUMED
-    assert run.stopped("", finish_reason="refusal").decision.veto is StopVeto.REFUSED
+    assert run.stopped("", finish_reason="tool_use").detail.outcome is StopOutcome.NUDGED
+    assert run.stopped("and so", finish_reason="max_tokens").detail.outcome is StopOutcome.RESUMED
+    assert run.stopped("", finish_reason="refusal").detail.veto is StopVeto.REFUSED
 
 
 def test_a_message_that_holds_calls_goes_on_by_itself(interlock: Interlock) -> None:
@@ -187,7 +187,7 @@ def test_a_message_that_holds_calls_goes_on_by_itself(interlock: Interlock) -> N
         answer = run.stopped(None, tool_calls=2, finish_reason="tool_calls")
 
         assert answer.goes_on
-        assert answer.decision.outcome is StopOutcome.ACTS
+        assert answer.detail.outcome is StopOutcome.ACTS
         assert answer.nudge is None
     control = run.state.control
     assert (control.continuations, control.credit_used) == (0, 0)
@@ -203,7 +203,7 @@ def test_a_question_to_the_person_ends_the_turn(interlock: Interlock) -> None:
         "Should I proceed with deleting the database?", todos=["a", "b"], planned_files=["x"]
     )
 
-    assert (answer.ruling.course, answer.decision.veto) == (Course.FINISH, StopVeto.AWAITING_USER)
+    assert (answer.ruling.course, answer.detail.veto) == (Course.FINISH, StopVeto.AWAITING_USER)
     assert answer.nudge is None
 
 
@@ -213,7 +213,7 @@ def test_a_held_run_is_not_sent_on(interlock: Interlock, how: str) -> None:
     HELD[how](run)
     answer = run.stopped(_ANNOUNCED, finish_reason="tool_calls", todos=["a"])
 
-    assert answer.decision.veto is StopVeto.HARD_STOP
+    assert answer.detail.veto is StopVeto.HARD_STOP
     assert not answer.goes_on
     assert answer.approval_id == hold_of(run).approval
 
@@ -228,7 +228,7 @@ def test_an_open_question_about_an_action_ends_the_turn(
     assert answer.ruling.course is Course.AWAIT_PERSON
     assert answer.ruling.by is Authority.AWAITING_PERSON
     assert answer.approval_id == asked
-    assert answer.decision.veto is StopVeto.HARD_STOP
+    assert answer.detail.veto is StopVeto.HARD_STOP
     assert run.step().goes_on
     interlock.approve(asked, token=operator)
     assert run.stopped(_ANNOUNCED).goes_on
@@ -368,7 +368,7 @@ def test_nothing_is_known_and_the_turn_ends(interlock: Interlock) -> None:
     answer = interlock.run("t").stopped()
 
     assert answer.ruling.course is Course.FINISH
-    assert answer.decision.outcome is StopOutcome.FINISHED
+    assert answer.detail.outcome is StopOutcome.FINISHED
 
 
 @pytest.mark.parametrize("profile", ["default", "seed"])
@@ -379,7 +379,7 @@ def test_the_profile_of_the_policy_counts(opened: OpenInterlock, profile: str) -
     answer = run.stopped("I will continue with the next file.", finish_reason="stop")
 
     assert answer.goes_on
-    assert (answer.decision.score == 70) == (profile == "seed")
+    assert (answer.detail.score == 70) == (profile == "seed")
     check_record(interlock)
 
 
@@ -414,4 +414,4 @@ def test_who_awaits_is_told_the_same(tmp_path: Path) -> None:
 
 def _told(answer: StopAnswer) -> _Told:
     ruling = answer.ruling
-    return ruling.course, ruling.by, answer.decision.score, answer.nudge, answer.delay_ms
+    return ruling.course, ruling.by, answer.detail.score, answer.nudge, answer.delay_ms

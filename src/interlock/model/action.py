@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -70,6 +70,15 @@ _FIELDS: Final = {
     "tool": frozenset(("id", "tool", "params")),
     "path": frozenset(("id", "path", "content", "old", "diff_lines")),
 }
+
+
+def command_line(line: str | Sequence[str]) -> str:
+    """Return a line as it is, and a list of words as a shell would read it back."""
+    if isinstance(line, str):
+        return line
+    import shlex  # noqa: PLC0415 - most lines are texts
+
+    return shlex.join(line)
 
 
 def action_given(given: Action | Mapping[str, object]) -> Action:

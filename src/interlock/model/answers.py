@@ -18,7 +18,7 @@ from interlock.model.review import (
     ReviewOutcome,
 )
 from interlock.model.step import Checkpoint, ContinueDecision, StepContext, StepDecision
-from interlock.model.stop import StopDecision
+from interlock.model.stop import StopDecision, StopOutcome
 from interlock.model.verdict import Decision, Verdict, no_truth
 
 
@@ -119,7 +119,9 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     seq: int
-    decision: StopDecision
+    decision: StopOutcome
+    """What the stop gate says of the turn; `ruling` is what comes of it."""
+    detail: StopDecision
     """Every signal and veto behind it."""
     step: ContinueDecision
     """What the continue gate says about going on."""
@@ -139,7 +141,7 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
     def done(self) -> bool:
         """Whether the agent is taken to be done: nothing else ended the turn."""
         ends = self.ruling.course is Course.FINISH and self.ruling.by is Authority.STOP
-        return ends and self.decision.veto is None
+        return ends and self.detail.veto is None
 
     @property
     def goes_on(self) -> bool:
@@ -186,6 +188,11 @@ class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return self.allowed
 
     @property
+    def decision(self) -> Decision | None:
+        """What was answered; None where it was only to be looked at."""
+        return None if self.answer is None else self.answer.decision
+
+    @property
     def allowed(self) -> bool:
         """Whether the edits may be made, and so are made unless they were only looked at."""
         return self.answer is not None and self.answer.allowed
@@ -230,7 +237,10 @@ class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     seq: int
     review_id: str
-    decision: ReviewDecision
+    decision: ReviewOutcome
+    """What happens to the work."""
+    detail: ReviewDecision
+    """Every fault behind it, and the review as it stands."""
     coverage: tuple[GateCoverage, ...] = ()
     """What is known of each gate besides what was said."""
     footer: str = ""
@@ -247,24 +257,24 @@ class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def outcome(self) -> ReviewOutcome:
         """What happens to the work."""
-        return self.decision.outcome
+        return self.decision
 
     @property
     def advances(self) -> bool:
         """Whether the work goes on."""
-        return self.decision.outcome is ReviewOutcome.ADVANCE
+        return self.decision is ReviewOutcome.ADVANCE
 
     @property
     def reason(self) -> str:
         """Why."""
-        return self.decision.reason
+        return self.detail.reason
 
     @property
     def guidance(self) -> str | None:
         """What is said to whoever tries again, or asked of a person."""
-        return self.decision.guidance
+        return self.detail.guidance
 
     @property
     def choices(self) -> tuple[GateAction, ...]:
         """What a person may choose."""
-        return self.decision.choices
+        return self.detail.choices

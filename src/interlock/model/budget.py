@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.model.entrance import Argument, Count
+from interlock.model.entrance import Amount, Argument, Count
 
 
 class Dimension(enum.StrEnum):
@@ -119,13 +119,17 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 _NO_LIMITS = Limits()
 
 
+Usd = Decimal | str | Amount
+"""US dollars, as a person or a program writes them."""
+
+
 class Budget(msgspec.Struct, frozen=True, kw_only=True, metaclass=Argument):
     """Amounts as a person writes them: what may be used, or what an action is expected to use."""
 
     tokens: Count | None = None
     tool_calls: Count | None = None
     wall_time_s: Count | None = None
-    cost_usd: Decimal | str | Count | None = None
+    cost_usd: Usd | None = None
     diff_lines: Count | None = None
     storage_bytes: Count | None = None
 
@@ -155,18 +159,26 @@ _MOST_USD = 1_000_000_000
 _NO_AMOUNT = "is not an amount of US dollars: expected such as 2.50"
 
 
-def micros_from_usd(usd: Decimal | str | int) -> int:
+def micros_from_usd(usd: Usd) -> int:
     """Return millionths of a US dollar, rounded up; raise InputError for what is no amount."""
     shown = f"`{str(usd)[:40]}`"
     try:
-        amount = Decimal(usd)
+        # A fraction that was computed is what its shortest text says.
+        amount = Decimal(repr(usd) if isinstance(usd, float) else usd)
     except (ArithmeticError, ValueError) as error:
         raise InputError(f"{shown} {_NO_AMOUNT}") from error
     if not amount.is_finite():
         raise InputError(f"{shown} {_NO_AMOUNT}")
     if not 0 <= amount <= _MOST_USD:
         raise InputError(f"{shown} is no amount: expected 0 to {_MOST_USD} US dollars")
-    return int((amount * 1_000_000).to_integral_value(ROUND_CEILING))
+    micros = int((amount * 1_000_000).to_integral_value(ROUND_CEILING))
+    if isinstance(usd, float) and micros != amount * 1_000_000:
+        near = f"{amount:.6f}".rstrip("0").rstrip(".")
+        raise InputError(
+            f"{shown} is no whole number of millionths of a US dollar: write it as a text,"
+            f' such as "{near}"'
+        )
+    return micros
 
 
 class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):

@@ -21,6 +21,7 @@ from interlock.model.review import (
     EntryKind,
     PendingGateReview,
     ReviewDecision,
+    ReviewEntry,
     ReviewGate,
     ReviewPurpose,
 )
@@ -398,16 +399,22 @@ def _moved(
     if found is None:
         return reviews
     reviews = replace(reviews, warnings=(*reviews.warnings, *decision.warnings)[-_MOST_WARNINGS:])
-    if decision.review is not None:
-        review = _dated(decision.review, at)
+    review = dated(decision, at).review
+    if review is not None:
         return _with(reviews, replace(found, review=review, approval=approval))
     return _closed(reviews, found, decision, at)
 
 
-def _dated(review: PendingGateReview, at: int) -> PendingGateReview:
-    """Return a review whose history says when its latest entry was recorded."""
-    dated = [each if each.at is not None else replace(each, at=at) for each in review.history]
-    return replace(review, history=tuple(dated))
+def dated(decision: ReviewDecision, at: int) -> ReviewDecision:
+    """Return a decision of which each entry says when it was recorded: now, or earlier."""
+    entry, review = decision.entry, decision.review
+    if review is not None:
+        review = replace(review, history=tuple(_entry_at(each, at) for each in review.history))
+    return replace(decision, entry=entry and _entry_at(entry, at), review=review)
+
+
+def _entry_at(entry: ReviewEntry, at: int) -> ReviewEntry:
+    return entry if entry.at is not None else replace(entry, at=at)
 
 
 def _with(reviews: Reviews, moved: OpenReview) -> Reviews:

@@ -33,6 +33,7 @@ from typing import (
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.promised_answer import promised
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,6 +42,8 @@ MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 _LONGEST_SHOWN: Final = 60
 _LONGEST_WORD: Final = 16
+_CO_COROUTINE: Final = 0x80
+"""What `inspect` calls so: a function whose calls are awaited."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 """How many: a whole number, never less than nothing."""
@@ -74,8 +77,10 @@ def entrance(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def enter(*args: P.args, **kwargs: P.kwargs) -> T:
         _, placed, named = admitted(enter, args, kwargs)
-        return function(*placed, **named)  # pyright: ignore[reportCallIssue] - the same arguments
+        answer = function(*placed, **named)  # pyright: ignore[reportCallIssue] - the same arguments
+        return promised(answer) if is_awaited else answer
 
+    is_awaited = function.__code__.co_flags & _CO_COROUTINE
     return enter
 
 
@@ -113,13 +118,23 @@ def checked(value: object, annotation: object, place: str) -> Any:  # noqa: ANN4
 
 def unexpected_name(name: str, known: Iterable[str], place: str) -> InputError:
     """Return the error for a name that nobody knows, with the nearest one that is known."""
-    import difflib  # noqa: PLC0415 - only where something is wrong
-
     names = sorted(known)
     name = name[:_LONGEST_SHOWN]
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    right = f"did you mean `{near[0]}`?" if near else f"expected {_listed(names)}"
+    near = _nearest(name, names)
+    right = f"did you mean `{near}`?" if near else f"expected {_listed(names)}"
     return InputError(f"{place} takes no `{ascii(name)[1:-1]}`: {right}")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    import difflib  # noqa: PLC0415 - only where something is wrong
+
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)), None)
+
+
+def _meant(value: object, members: Iterable[str]) -> str:
+    """Return a question that names what a misspelt word likely meant, if that is known."""
+    near = _nearest(value.lower()[:_LONGEST_SHOWN], members) if isinstance(value, str) else None
+    return f"; did you mean `{near}`?" if near else ""
 
 
 class _Signature:
@@ -227,10 +242,10 @@ def _kind(annotation: Any) -> _Kind:  # noqa: ANN401 - an annotation can be anyt
     return _class(annotation)
 
 
-def _refused(value: object, place: str, words: str) -> InputError:
+def _refused(value: object, place: str, words: str, hint: str = "") -> InputError:
     # Where a text belongs, a number may be a passphrase.
     shown = _type_shown(value) if _TEXT in words else _shown(value)
-    return InputError(f"`{place}` is {shown}, expected {words}")
+    return InputError(f"`{place}` is {shown}, expected {words}{hint}")
 
 
 def _type_shown(value: object) -> str:
@@ -259,6 +274,11 @@ def _shown(value: object) -> str:
 def _is_word(text: str) -> bool:
     """Whether a text is one that a person wrote for a name: no secret is so short and plain."""
     return 0 < len(text) <= _LONGEST_WORD and text.replace("-", "").replace("_", "").isalpha()
+
+
+def _one(name: str) -> str:
+    """Return the name of a class with its article."""
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} `{name}`"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -347,7 +367,7 @@ def _class(kind: type) -> _Kind:
         return _member(kind)
     if isinstance(kind, Argument):
         return _value(cast("type[msgspec.Struct]", kind))
-    words = f"a `{kind.__name__}`"
+    words = _one(kind.__name__)
 
     def check(value: object, place: str) -> object:
         if isinstance(value, kind):
@@ -368,7 +388,7 @@ def _member(kind: type[enum.Enum]) -> _Kind:
             return value
         member = members.get(value.strip().lower()) if isinstance(value, str) else None
         if member is None:
-            raise _refused(value, place, words)
+            raise _refused(value, place, words, _meant(value, members))
         return member
 
     return _Kind(words, check, own=(kind,), made_of=(str,))
@@ -376,16 +396,21 @@ def _member(kind: type[enum.Enum]) -> _Kind:
 
 def _value(kind: type[msgspec.Struct]) -> _Kind:
     """Ask for a value of several fields, or for a table of them."""
-    words = f"a `{kind.__name__}` or a table of its values"
+    alone: str | None = getattr(kind, "given_alone", None)
+    words = f"{_one(kind.__name__)} or a table of its values"
+    if alone is not None:
+        words += f" or the list of its `{alone}`"
 
     def check(value: object, place: str) -> object:
         if isinstance(value, kind):
             return _rechecked(kind, value, place)
         if isinstance(value, Mapping):
             return _made(kind, cast("Mapping[object, object]", value), place)
+        if alone is not None and isinstance(value, list | tuple):
+            return _made(kind, {alone: cast("object", value)}, place)
         raise _refused(value, place, words)
 
-    return _Kind(words, check, own=(kind,), made_of=(Mapping,))
+    return _Kind(words, check, own=(kind,), made_of=(Mapping, *((list, tuple) if alone else ())))
 
 
 def _rechecked(kind: type[msgspec.Struct], value: msgspec.Struct, place: str) -> msgspec.Struct:
@@ -410,8 +435,11 @@ def _needed_fields(kind: type[msgspec.Struct]) -> Sequence[str]:
 
 
 def _made(kind: type[msgspec.Struct], given: Mapping[object, object], place: str) -> Any:  # noqa: ANN401 - one of the kind
-    """Return a value that is made of checked fields."""
+    """Return a value that is made of checked fields, by whichever of their names."""
     fields = _fields(kind)
+    in_our_names = getattr(kind, "in_our_names", None)
+    if in_our_names is not None:
+        given = in_our_names(given)
     values: dict[str, object] = {}
     for name, value in given.items():
         each = fields.get(name) if isinstance(name, str) else None
@@ -441,8 +469,10 @@ def _union(members: Sequence[object]) -> _Kind:
             *((kind.own, kind.check) for kind in kinds),
             *((kind.made_of, kind.check) for kind in kinds),
         ):
-            # A truth value is a number only to Python.
-            if isinstance(value, own) and (type(value) is not bool or int not in own):
+            # A truth value is a number only to Python, and bytes are a list only to Python.
+            if isinstance(value, own) and not (
+                (type(value) is bool and int in own) or (type(value) in _BYTES and Sequence in own)
+            ):
                 return check
         return refuse
 
@@ -501,7 +531,8 @@ def _list(of: _Kind, kind: type) -> _Kind:
 
     def check(value: object, place: str) -> object:
         if isinstance(value, _NO_LISTS) or not isinstance(value, wanted):
-            raise _refused(cast("object", value), place, words)
+            hint = "; also one alone stands in a list, `[...]`" if isinstance(value, str) else ""
+            raise _refused(cast("object", value), place, words, hint)
         items = tuple(cast("Iterable[object]", value))
         taken = tuple([of.check(each, f"{place}[{index}]") for index, each in enumerate(items)])
         return items if all(map(operator.is_, taken, items)) else taken
@@ -509,4 +540,5 @@ def _list(of: _Kind, kind: type) -> _Kind:
     return _Kind(words, check, own=(wanted,))
 
 
-_NO_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
+_BYTES: Final = (bytes, bytearray, memoryview)
+_NO_LISTS: Final = (str, *_BYTES, Mapping)

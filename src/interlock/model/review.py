@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Annotated, Final, Never
+from typing import Annotated, ClassVar, Final, Never
 
 import msgspec
 
 from interlock.errors import InputError
 from interlock.model.entrance import Argument, Count
+from interlock.model.gate_names import gate_in_our_names
 from interlock.model.verdict import Ranked, Severity, no_truth
 
 MOST_ATTEMPTS: Final = 100
@@ -38,6 +39,7 @@ class ReviewMode(Ranked):
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """A command that is run to see for oneself: exit code 0 passes."""
 
+    given_alone: ClassVar = "argv"
     argv: tuple[str, ...]
     timeout_s: int | None = None
     """None is what the settings say."""
@@ -53,8 +55,12 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metac
 
 
 class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
-    """One demand on the work."""
+    """One demand on the work.
 
+    `retry_config`, `enforcementMode` and `failureAction` are known by those names as well.
+    """
+
+    in_our_names: ClassVar = staticmethod(gate_in_our_names)
     id: str
     criteria: tuple[str, ...] = ()
     severity: Severity | None = None

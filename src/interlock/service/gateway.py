@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from interlock.model.action import CommandAction, EditAction, ToolAction
+from interlock.model.action import CommandAction, EditAction, ToolAction, command_line
 from interlock.model.entrance import Count, entrance
 from interlock.model.review import ReviewVerdict, Unreadable
 from interlock.model.verdict import Verdict, strictest
@@ -18,10 +18,13 @@ from interlock.service.policies.policy_files import found_policy
 
 @entrance
 def evaluate_command(
-    command: str, *, cwd: str | None = None, policy: CompiledPolicy | None = None
+    command: str | Sequence[str],
+    *,
+    cwd: str | None = None,
+    policy: CompiledPolicy | None = None,
 ) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
-    return judge(CommandAction(command=command, cwd=cwd), policy or found_policy())
+    return judge(CommandAction(command=command_line(command), cwd=cwd), policy or found_policy())
 
 
 @entrance

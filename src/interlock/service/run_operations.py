@@ -9,7 +9,14 @@ from msgspec.structs import replace
 
 from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction, action_given
+from interlock.model.action import (
+    Action,
+    CommandAction,
+    EditAction,
+    ToolAction,
+    action_given,
+    command_line,
+)
 from interlock.model.answers import (
     Answer,
     EditAnswer,
@@ -106,15 +113,16 @@ class RunOperations:
     @entrance
     async def command(
         self,
-        line: str,
+        line: str | Sequence[str],
         *,
         cwd: str | None = None,
         key: str | None = None,
         expects: Given[Budget] | None = None,
         wait_s: Amount | None = None,
     ) -> Answer:
-        """May this command line run?"""
-        return await self._ask(CommandAction(command=line, cwd=cwd), key, expects, wait_s)
+        """May this command line run? A list of words is quoted as a shell wants it."""
+        action = CommandAction(command=command_line(line), cwd=cwd)
+        return await self._ask(action, key, expects, wait_s)
 
     @entrance
     async def tool(
@@ -169,7 +177,7 @@ class RunOperations:
     @entrance
     async def apply_edits(
         self,
-        edits: EditSet | Sequence[Given[FileEdit]],
+        edits: EditSet | FileEdit | Mapping[str, object] | Sequence[Given[FileEdit]],
         *,
         key: str | None = None,
         dry_run: bool = False,
@@ -181,9 +189,15 @@ class RunOperations:
         with `wait_s`, wait so long for the person who has to agree. Raises EditError, with no
         file changed, where they cannot be made.
         """
-        from interlock.service.questions.edit_question import EditQuestion, edit_set, look_at_edits  # noqa: PLC0415 - only whoever edits
+        from interlock.service.questions.edit_question import (  # noqa: PLC0415 - only whoever edits
+            EditQuestion,
+            EditsGiven,
+            edit_set,
+            look_at_edits,
+        )
 
-        wanted, governor = edit_set(cast("EditSet | Sequence[FileEdit]", edits)), self._governor
+        # Tables within a list are edits by now: the entrance has made them.
+        wanted, governor = edit_set(cast("EditsGiven", edits)), self._governor
         if dry_run:
             return await self._driver.outside(
                 lambda: look_at_edits(governor.context, governor.run(self.id), wanted)
@@ -311,7 +325,7 @@ class RunOperations:
 
     @entrance
     async def review(
-        self, review_id: str, gates: Sequence[GateGiven], **fields: Unpack[ReviewFields]
+        self, review_id: str, gates: GateGiven | Sequence[GateGiven], **fields: Unpack[ReviewFields]
     ) -> ReviewOpening:
         """Have the work reviewed: gates by their names in the policy, or made for the occasion."""
         return await self._record(

@@ -27,9 +27,9 @@ from interlock.descriptors import content_of
 from interlock.errors import InputError
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening
+from interlock.model.entrance import checked
 from interlock.model.review import GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
-from interlock.policy.reviews.gate_definition import action_from
 from interlock.service.abbreviations import found_run
 from interlock.service.interlock import Interlock, Run
 from interlock.service.questions.verdict_question import VerdictFields
@@ -250,7 +250,7 @@ def _answer_lines(answer: ReviewAnswer) -> Iterator[Line]:
     yield from labelled_lines("because", answer.reason, Tone.STRONG)
     if answer.coverage:
         yield from heading_lines("Gates")
-        yield from gate_lines(answer.coverage, answer.decision)
+        yield from gate_lines(answer.coverage, answer.detail)
     if answer.guidance:
         yield ()
         yield from text_lines(answer.guidance)
@@ -323,7 +323,7 @@ def choose_command(
         raise click.UsageError(
             "expected `APPROVAL retry|skip|abort`, or `--run RUN [--review ID] retry|skip|abort`"
         )
-    action = action_from(words[-1])
+    action: GateAction = checked(words[-1], GateAction, "choice")
     with governing() as interlock:
         rows = interlock.ledger.rows
         if approval is not None:

@@ -20,7 +20,7 @@ from interlock.model.review import (
 )
 from interlock.views.lookup import SHORT
 from interlock.views.review_view import PendingReview, RunReviews, WaitsFor
-from interlock.views.units import counted
+from interlock.views.units import counted, moment
 
 _EVIDENCE: Final = {
     Witness.CHECK: ("check passed", Tone.GOOD),
@@ -110,12 +110,21 @@ def _pending_lines(review: PendingReview, run: str) -> Iterator[Line]:
     yield from wrapped_lines(head, standing_text(review), tone)
     yield from labelled_rows(
         ("subject", review.subject),
+        ("history", _history(review)),
         ("last", review.feedback or ""),
         ("person", review.instructions or ""),
         indent="    ",
     )
     yield from gate_lines(review.gates, indent="    ")
     yield from choice_lines(review, run=run)
+
+
+def _history(review: PendingReview) -> str:
+    """Return what came of the latest attempts, and when."""
+    latest = review.history[-_MOST_CLOSED:]
+    known = [f"{each.kind.value} {moment(each.at)}" for each in latest if each.at is not None]
+    earlier = len(review.history) - len(known)
+    return ", ".join([*([f"{earlier} earlier"] if known and earlier else []), *known])
 
 
 def choice_lines(review: PendingReview, *, run: str, indent: str = "    ") -> Iterator[Line]:
@@ -141,7 +150,7 @@ def reviews_lines(reviews: RunReviews) -> Iterator[Line]:
     for closed in reviews.closed[-_MOST_CLOSED:]:
         name = Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG)
         head = (name, Span(f"{closed.kind.value}  ", _ENDS[closed.kind]))
-        yield from wrapped_lines(head, closed.reason, Tone.FAINT)
+        yield from wrapped_lines(head, f"{moment(closed.at)}: {closed.reason}", Tone.FAINT)
     left_out = len(reviews.closed) - _MOST_CLOSED
     if left_out > 0:
         yield (Span(f"  {left_out} earlier: `--json` shows them", Tone.FAINT),)

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar, assert_never, cast
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.gate_names import gate_in_our_names
 from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.complaints import (
     did_you_mean,
@@ -56,10 +57,7 @@ from interlock.policy.config.layers import (
     Value,
     carriers_by_tool,
 )
-from interlock.policy.config.other_names import (
-    gate_in_our_names,
-    policy_in_our_names,
-)
+from interlock.policy.config.other_names import policy_in_our_names
 from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.toml_values import (
     CompileCondition,

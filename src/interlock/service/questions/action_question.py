@@ -14,7 +14,7 @@ from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Amounts
-from interlock.model.events import ActionJudged, ApprovalUsed
+from interlock.model.events import ActionJudged, ApprovalUsed, Record
 from interlock.model.facts import Band, Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
 from interlock.model.run import RunStatus
@@ -29,7 +29,7 @@ from interlock.service.questions.question import (
     Decided,
     Preparation,
     answered_before,
-    key_on_record,
+    key_of,
 )
 from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.approvals import open_approval, summary_of
@@ -66,6 +66,8 @@ class ActionQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The client's own name for this question: asked again, it gets the same answer."""
     expects: Amounts = NOTHING
     """What the client expects it to use up."""
+    kind: str | None = None
+    """Which question it is to the client; None is one about an action of its kind."""
 
     def prepare(self, asking: Asking) -> Work[Decided[Answer]]:
         """Inspect the action, and have the gates judge it."""
@@ -90,6 +92,7 @@ class PreparedAction:
         """Every account that it is charged to, besides the run's own."""
         self._judgement = judgement
         self._digest = context.digest(run.id, self._judgement.canonical)
+        self._kind = question.kind or str(question.action.__struct_config__.tag)
         self._key = self._request_key(question.key)
         self._asked = self._amounts_asked()
         self._bound: str | None = None
@@ -108,7 +111,7 @@ class PreparedAction:
 
     def _request_key(self, key: str | None) -> str | None:
         if key is not None:
-            return key_on_record(self._context, key)
+            return key_of(self._context, self._kind, key)
         if isinstance(self._action, ToolAction):
             idempotent = self._policy.config.tools.idempotent
             if idempotent and listing(self._action.name, idempotent) is not None:
@@ -120,8 +123,11 @@ class PreparedAction:
         """Whether not the client named the request, but a tool that may be called twice."""
         return self._key is not None and self._key.startswith(_SAME_CALL)
 
-    def _answer_again(self, moment: Moment, seq: int, event: ActionJudged) -> Answer | Preparation:
+    def _answer_again(
+        self, moment: Moment, record: Record, event: ActionJudged
+    ) -> Answer | Preparation:
         """Give the recorded answer, unless something has changed that it hung on."""
+        seq = record.seq
         if self._still_holds(moment, event):
             return answer_of(self._run_id, seq, event, repeated=True)
         is_reserved = moment.transaction.has_reservation(self._run_id, seq)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from interlock.ledger.projection import FORGOTTEN
 from interlock.model.answers import Answer, EditAnswer
 from interlock.model.budget import NOTHING
 from interlock.model.edit import Applied, EditSet, FileEdit
+from interlock.model.entrance import checked
 from interlock.model.events import ActionJudged, Outcome
 from interlock.model.run import RunState
 from interlock.service.questions.action_question import ActionQuestion, PreparedAction, answer_of
@@ -26,6 +28,7 @@ from interlock.service.questions.question import (
     Consequence,
     Decided,
     Preparation,
+    key_of,
     key_on_record,
 )
 from interlock.service.records.context import Asked, Context, Moment
@@ -51,10 +54,20 @@ from interlock.service.records.edit_sets import (
 from interlock.service.records.known_sets import recover_unfinished
 from interlock.service.records.observations import Observation, observe
 
+_KIND: Final = "edits"
+"""What keys for sets of edits are told from others by."""
+EditsGiven = EditSet | FileEdit | Mapping[str, object] | Sequence[FileEdit]
 
-def edit_set(edits: EditSet | Sequence[FileEdit]) -> EditSet:
-    """Return edits as a set."""
-    return edits if isinstance(edits, EditSet) else EditSet(edits=tuple(edits))
+
+def edit_set(edits: EditsGiven) -> EditSet:
+    """Return edits as a set: one alone is a set of one."""
+    if isinstance(edits, Mapping):
+        edits = cast(
+            "EditSet | FileEdit", checked(edits, EditSet if "edits" in edits else FileEdit, "edits")
+        )
+    if isinstance(edits, EditSet):
+        return edits
+    return EditSet(edits=(edits,) if isinstance(edits, FileEdit) else tuple(edits))
 
 
 def look_at_edits(context: Context, run: RunState, edits: EditSet) -> EditAnswer:
@@ -104,6 +117,7 @@ class _PreparedEdit:
             run_id=question.run_id,
             action=planned_action(self._planned, question.edits),
             key=question.key,
+            kind=_KIND,
             expects=replace(NOTHING, storage_bytes=added_bytes(self._planned)),
         )
         self._action = PreparedAction(asked, action, asked.context.judgements.of(action.action))
@@ -126,7 +140,10 @@ class _PreparedEdit:
         if self._key is None:
             return None
         rows, run_id = self._context.ledger.rows, self._run.id
-        known = rows.key(run_id, key_on_record(self._context, self._key))
+        known = rows.key(run_id, key_of(self._context, _KIND, self._key))
+        if known is None:
+            # From when one key stood for one question of any kind.
+            known = rows.key(run_id, key_on_record(self._context, self._key))
         if known is None or known.seq == FORGOTTEN:
             return None
         judged = SetOwner(run_id, known.seq)

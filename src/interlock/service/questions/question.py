@@ -18,7 +18,7 @@ from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval
-from interlock.model.events import ActionJudged, ReviewJudged, StepJudged, StopJudged
+from interlock.model.events import ActionJudged, Record, ReviewJudged, StepJudged, StopJudged
 from interlock.model.own_places import OwnPlaces
 from interlock.model.principal import Principal, agent_named
 from interlock.model.rows import KeyRow
@@ -33,8 +33,8 @@ E = TypeVar("E", ActionJudged, StepJudged, StopJudged, ReviewJudged)
 _REQUEST_KEY: Final = "request:"
 _DIGESTED_KEY: Final = "digest:"
 _LONGEST_KEY: Final = 512
-_KINDS: Final = frozenset(("step", "stop", "verdict"))
-"""The questions with keys of their own; those of actions stand for themselves."""
+_KINDS: Final = frozenset(("command", "tool", "edit", "edits", "step", "stop", "verdict"))
+"""The questions with keys of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,11 @@ class Entry(Generic[A_co]):
         return self.work(asking)
 
 
+def key_of(context: Context, kind: str, key: str) -> str:
+    """Return a client's key for a question of one kind: for another kind it is another one."""
+    return f"{kind}/{key_on_record(context, key)}"
+
+
 def key_on_record(context: Context, key: str) -> str:
     """Return a client's key as it may be recorded: as it is, or else by its digest."""
     if not key:
@@ -130,8 +135,7 @@ def keyed_report(
     """Return the key of a report as it may be recorded, and what tells the report from others."""
     if key is None:
         return None, ""
-    recorded = f"{kind}/{key_on_record(context, key)}"
-    return recorded, context.digest(kind, _in_bytes(report))
+    return key_of(context, kind, key), context.digest(kind, _in_bytes(report))
 
 
 def _in_bytes(report: msgspec.Struct) -> bytes:
@@ -144,8 +148,8 @@ def _in_bytes(report: msgspec.Struct) -> bytes:
 
 def answered_before(
     transaction: Transaction, run_id: str, key: str | None, digest: str, kind: type[E]
-) -> tuple[int, E] | None:
-    """Return the record that answered the same question, and its number, if there is one.
+) -> tuple[Record, E] | None:
+    """Return the record that answered the same question, and what it says, if there is one.
 
     A key stands for one question of its kind. Raises KeyConflictError where it stands for
     another one.
@@ -166,7 +170,7 @@ def answered_before(
         )
     if not isinstance(record.event, kind):
         raise KeyConflictError(f"the key `{shown}` stands for something else")
-    return earlier.seq, record.event
+    return record, record.event
 
 
 def _before_kinds(transaction: Transaction, run_id: str, key: str, kind: type[E]) -> KeyRow | None:

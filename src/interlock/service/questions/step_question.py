@@ -15,7 +15,7 @@ from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import ControlState, meter_with_words
 from interlock.model.entrance import Amount, Count, Given, Share
-from interlock.model.events import StepJudged
+from interlock.model.events import Record, StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.run import RunState
 from interlock.model.step import (
@@ -193,10 +193,10 @@ class _PreparedStep:
         run_id = moment.running().id
         earlier = answered_before(moment.transaction, run_id, self._key, self._digest, StepJudged)
         if earlier is not None and still_counts(moment, earlier[1]):
-            return _answer(run_id, *earlier, repeated=True)
+            return _answer(*earlier, repeated=True)
         adopt_in_run(moment)
         event = self._judged(moment, settle_hold(moment))
-        answer = _answer(run_id, moment.append(event).seq, event, repeated=False)
+        answer = _answer(moment.append(event), event, repeated=False)
         if not answer.detail.checkpoint_due:
             return answer
         return Consequence(lambda: self._with_checkpoint(answer))
@@ -247,10 +247,10 @@ def credit_left(context: Context, control: ControlState) -> int:
     return max(0, context.policy.config.stops.credit - control.credit_used)
 
 
-def _answer(run_id: str, seq: int, event: StepJudged, *, repeated: bool) -> StepAnswer:
+def _answer(record: Record, event: StepJudged, *, repeated: bool) -> StepAnswer:
     return StepAnswer(
-        run_id=run_id,
-        seq=seq,
+        run_id=record.run,
+        seq=record.seq,
         step=event.context.step_number or 0,
         decision=event.decision.decision,
         facts=event.context,

@@ -12,8 +12,9 @@ from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
 from interlock.model.arbitration import Hard, HardState, Ruling, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
+from interlock.model.control_state import dated
 from interlock.model.entrance import Amount, Count
-from interlock.model.events import StopJudged
+from interlock.model.events import Record, StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, StepContext
@@ -126,7 +127,7 @@ class _PreparedStop:
         run_id = moment.running().id
         earlier = answered_before(moment.transaction, run_id, self._key, self._digest, StopJudged)
         if earlier is not None and still_counts(moment, earlier[1]):
-            return _answer(run_id, *earlier, repeated=True)
+            return _answer(*earlier, repeated=True)
         adopt_in_run(moment)
         settle_hold(moment)
         judged, checked = self._judged(moment), None
@@ -152,7 +153,7 @@ class _PreparedStop:
             ruling=judged.ruling,
             approval=question_to_resume(moment, judged.ruling, judged.step),
         )
-        return _answer(run_id, moment.append(event).seq, event, repeated=False)
+        return _answer(moment.append(event), event, repeated=False)
 
     def _judged(self, moment: Moment, completion: ReviewDecision | None = None) -> _Judged:
         """Ask both gates and the arbiter, with what the completion checks said."""
@@ -252,13 +253,15 @@ def _other_hard_states(moment: Moment, balances: Sequence[BudgetBalance]) -> Ite
                 )
 
 
-def _answer(run_id: str, seq: int, event: StopJudged, *, repeated: bool) -> StopAnswer:
+def _answer(record: Record, event: StopJudged, *, repeated: bool) -> StopAnswer:
+    completion = event.completion
     return StopAnswer(
-        run_id=run_id,
-        seq=seq,
-        decision=event.decision,
+        run_id=record.run,
+        seq=record.seq,
+        decision=event.decision.outcome,
+        detail=event.decision,
         step=event.step,
-        completion=event.completion,
+        completion=None if completion is None else dated(completion, record.at),
         ruling=event.ruling,
         approval_id=event.approval or event.ruling.approval,
         repeated=repeated,

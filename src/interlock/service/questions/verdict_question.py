@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.ledger.ledger import Work
 from interlock.model.answers import ReviewAnswer
-from interlock.model.control_state import OpenReview
-from interlock.model.events import CheckRan, ReviewJudged
+from interlock.model.control_state import OpenReview, dated
+from interlock.model.events import CheckRan, Record, ReviewJudged
 from interlock.model.review import (
     ReviewDecision,
     ReviewGate,
@@ -29,7 +29,7 @@ from interlock.service.questions.question import (
     Decided,
     Preparation,
     answered_before,
-    key_on_record,
+    key_of,
 )
 from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.context import Asked, Context, Moment
@@ -79,7 +79,7 @@ class _PreparedVerdict:
         self._said = _on_record(context, _read(given, source))
         self._key, self._digest = None, ""
         if question.key is not None:
-            self._key = f"verdict/{key_on_record(context, question.key)}"
+            self._key = key_of(context, "verdict", question.key)
             self._digest = context.digest("verdict", _raw(question.review or ""), _raw(given))
         self._gates: tuple[ReviewGate, ...] = ()
         self._ran: tuple[CheckRan, ...] | None = None
@@ -89,7 +89,7 @@ class _PreparedVerdict:
         run = moment.running()
         earlier = answered_before(moment.transaction, run.id, self._key, self._digest, ReviewJudged)
         if earlier is not None:
-            return _answer(run.id, *earlier, repeated=True)
+            return _answer(*earlier, repeated=True)
         found = to_be_judged(run, self._review_id)
         has_checks = not found.review.awaiting_choice
         if has_checks and self._ran is None:
@@ -133,7 +133,7 @@ class _PreparedVerdict:
             coverage=coverage_of(found),
             approval=question_of(moment, found, decision),
         )
-        return _answer(moment.run.id, moment.append(event).seq, event, repeated=False)
+        return _answer(moment.append(event), event, repeated=False)
 
 
 def _refuse_held(moment: Moment) -> None:
@@ -183,12 +183,14 @@ def _clean(context: Context, rationale: str) -> str:
     return context.clean(rationale)[:_LONGEST_RATIONALE]
 
 
-def _answer(run_id: str, seq: int, event: ReviewJudged, *, repeated: bool) -> ReviewAnswer:
+def _answer(record: Record, event: ReviewJudged, *, repeated: bool) -> ReviewAnswer:
+    detail = dated(event.decision, record.at)
     return ReviewAnswer(
-        run_id=run_id,
-        seq=seq,
+        run_id=record.run,
+        seq=record.seq,
         review_id=event.review,
-        decision=event.decision,
+        decision=detail.outcome,
+        detail=detail,
         coverage=event.coverage,
         footer=footer_of(event.decision.warnings),
         approval_id=event.approval,

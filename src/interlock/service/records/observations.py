@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, Final, TypedDict, Unpack, cast
 
 import msgspec
@@ -16,7 +15,7 @@ from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
-from interlock.model.budget import NOTHING, Amounts, TokenUsage, micros_from_usd
+from interlock.model.budget import NOTHING, Amounts, TokenUsage, Usd, micros_from_usd
 from interlock.model.control_state import ControlState
 from interlock.model.entrance import MOST, Count, Given
 from interlock.model.events import (
@@ -158,7 +157,7 @@ class Seen(_SeenAsIs, total=False):
 
     outcome: Outcome | str
     """`ok`, `failed` or `not-run`; without it the exit code tells."""
-    cost_usd: Decimal | str | Count
+    cost_usd: Usd
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,7 +180,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 def observation_from(
     *,
     outcome: Outcome | str | None = None,
-    cost_usd: Decimal | str | int | None = None,
+    cost_usd: Usd | None = None,
     **seen: Unpack[_SeenAsIs],
 ) -> Observation:
     """Return what a client saw; without a word on it, the exit code says how it ended."""

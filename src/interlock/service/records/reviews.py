@@ -10,7 +10,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final, TypedDict, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +23,8 @@ from interlock.ledger.ledger import Work
 from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.control_state import OpenReview
+from interlock.model.control_state import OpenReview, dated
+from interlock.model.entrance import Given
 from interlock.model.events import ApprovalDecided, CheckRan, ReviewChosen, ReviewOpened
 from interlock.model.principal import SYSTEM
 from interlock.model.progress_meter import Observation, noted
@@ -39,7 +40,6 @@ from interlock.model.review import (
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.evidence.tool_output import counts_in, lint_counts_in
-from interlock.policy.reviews.gate_definition import gate_from
 from interlock.policy.reviews.gate_faults import (
     coverage_of,
     environment_of_checks,
@@ -55,7 +55,7 @@ from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.runs import close_run
 from interlock.settings import environment
 
-GateGiven = str | ReviewGate | Mapping[str, object]
+GateGiven = str | Given[ReviewGate]
 """A gate: the name of one in the policy, a gate, or a table that describes one."""
 
 _MOST_PENDING: Final = 20
@@ -77,7 +77,7 @@ class ReviewFields(TypedDict, total=False):
 def open_review(
     asked: Asked,
     review_id: str,
-    given: Sequence[GateGiven],
+    given: GateGiven | Sequence[GateGiven],
     *,
     subject: str = "",
     all_hints: bool = False,
@@ -90,7 +90,11 @@ def open_review(
         raise InputError(
             f"`{COMPLETION}` is the review that the policy asks for: name it otherwise"
         )
-    gates = tuple(_gate(context, each) for each in given)
+    # Tables are gates by now: the entrance has made them.
+    every = cast(
+        "Sequence[str | ReviewGate]", [given] if isinstance(given, str | ReviewGate) else given
+    )
+    gates = tuple(_gate(context, each) for each in every)
     _check_size(review_id, gates)
     event = ReviewOpened(
         review=opened(review_id, gates, context.policy.config.reviews),
@@ -136,11 +140,9 @@ def _is_whole(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _gate(context: Context, given: GateGiven) -> ReviewGate:
+def _gate(context: Context, given: str | ReviewGate) -> ReviewGate:
     if isinstance(given, ReviewGate):
         return recordable_gate(context, given)
-    if isinstance(given, Mapping):
-        return recordable_gate(context, gate_from(given, "review"))
     known = context.policy.review_gates
     if given not in known:
         names = ", ".join(f"`{name}`" for name in known) or "it has none"
@@ -324,7 +326,8 @@ def _chosen(
         run_id=moment.run.id,
         seq=record.seq,
         review_id=found.review.id,
-        decision=decision,
+        decision=decision.outcome,
+        detail=dated(decision, record.at),
         coverage=coverage_of(found),
     )
 
@@ -336,7 +339,13 @@ def chosen_by(rows: Rows, answer: ReviewAnswer) -> ReviewAnswer | None:
         for row in page:
             event = decoded(row.body).event
             if isinstance(event, ReviewChosen) and event.approval == answer.approval_id:
-                return replace(answer, seq=row.seq, decision=event.decision, approval_id=None)
+                return replace(
+                    answer,
+                    seq=row.seq,
+                    decision=event.decision.outcome,
+                    detail=dated(event.decision, row.at),
+                    approval_id=None,
+                )
         after = page[-1].seq
     return None
 

@@ -30,6 +30,7 @@ from interlock.service.records.context import Asked, Context, Moment, checked_na
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
+_NO_BUDGET: Final = Budget()
 
 
 class RunFields(TypedDict, total=False):
@@ -39,9 +40,9 @@ class RunFields(TypedDict, total=False):
     client: str
     project: str
     parent: str | None
-    budget: Given[Budget]
+    budget: Given[Budget] | None
     """What the run itself may use."""
-    tree_budget: Given[Budget]
+    tree_budget: Given[Budget] | None
     """What the run and everything below it may use together."""
     workspace: FilePath | None
     """The folder it works in: checkpoints are taken there."""
@@ -60,8 +61,8 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     client: str = "python"
     project: str = "default"
     parent: str | None = None
-    budget: Budget = Budget()
-    tree_budget: Budget = Budget()
+    budget: Budget | None = None
+    tree_budget: Budget | None = None
     workspace: FilePath | None = None
     process: int | None = None
 
@@ -97,8 +98,8 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
         project=context.clean(new.project),
         policy_hash=context.policy.hash,
         engine=engine(),
-        limits=new.budget.limits(),
-        tree_limits=new.tree_budget.limits(),
+        limits=(new.budget or _NO_BUDGET).limits(),
+        tree_limits=(new.tree_budget or _NO_BUDGET).limits(),
         own_places=context.own_places,
         workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
         process=own_name() if new.process is None else process_name(new.process),
