@@ -345,6 +345,70 @@ def test_a_tool_may_be_given_the_rest(path: str):
     assert evaluate_tool_use("Read", {"path": path}, policy=_POLICY).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("folder", "glob", "expected"),
+    [
+        ("/srv", "config/**", _BLOCK),
+        ("/srv", "config/", _BLOCK),
+        ("/srv/", "**/Config/*", _BLOCK),
+        ("/", "**/srv/**/**/config/*", _BLOCK),
+        ("/", "srv/*/keys", _BLOCK),
+        ("~", ".config/interlock/**", _BLOCK),
+        ("~/.config", "*/*", _BLOCK),
+        ("/", "home/*/.config/interlock/**", _BLOCK),
+        ("$HOME/.config", "interlock/*", _BLOCK),
+        ("~", "*.key", _CONFIRM),
+        ("/srv", "**/operator-*", _CONFIRM),
+        ("~", "*", Decision.ALLOW),
+        ("~", "**/*", Decision.ALLOW),
+        ("~", "**/*.py", Decision.ALLOW),
+        ("~", ".config/**", Decision.ALLOW),
+        ("/srv", "app/config/*", Decision.ALLOW),
+        ("/srv/app", "config/*", Decision.ALLOW),
+        ("..", "config/*", Decision.ALLOW),
+    ],
+)
+def test_a_search_below_a_folder_is_judged_by_what_it_reaches(
+    folder: str, glob: str, expected: Decision
+):
+    tools = [
+        evaluate_tool_use("Grep", {"pattern": "x", "path": folder, "glob": glob}, policy=_POLICY),
+        evaluate_tool_use(
+            "search_files", {"regex": "x", "root": folder, "file_pattern": glob}, policy=_POLICY
+        ),
+        evaluate_tool_use("frob", {"paths": [folder], "include": [glob]}, policy=_POLICY),
+        evaluate_tool_use("Glob", {"path": folder, "pattern": glob}, policy=_POLICY),
+    ]
+    found = judged(f"rg x -g '{glob}' {folder}").findings
+    by_command = [each.decision for each in found if each.rule == "protected-paths.interlock"]
+    # What only lists takes nothing along.
+    lists = Decision.ALLOW if expected is _CONFIRM else expected
+
+    assert [each.decision for each in tools] == [expected, expected, lists, lists]
+    assert by_command == ([] if expected is Decision.ALLOW else [expected])
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "expected"),
+    [
+        ("Grep", {"pattern": ".*", "path": "/srv"}, _CONFIRM),
+        ("grep_search", {"query": ".", "directory": "~"}, _CONFIRM),
+        ("Grep", {"pattern": "TODO", "path": "/srv"}, Decision.ALLOW),
+        ("Grep", {"pattern": "config", "path": "/srv"}, Decision.ALLOW),
+        ("Grep", {"pattern": ".*", "path": "src"}, Decision.ALLOW),
+        ("Grep", {"pattern": ".*", "path": "config", "cwd": "/"}, Decision.ALLOW),
+        ("Grep", {"pattern": ".*", "path": "srv", "cwd": "/"}, _CONFIRM),
+        ("Grep", {"pattern": "x", "path": "srv", "cwd": "/", "glob": "config/*"}, _BLOCK),
+        ("Glob", {"pattern": "*", "path": "/srv"}, Decision.ALLOW),
+        ("search_files", {"pattern": "*", "path": "/srv"}, Decision.ALLOW),
+    ],
+)
+def test_a_search_for_everything_takes_it_along(
+    tool: str, params: dict[str, object], expected: Decision
+):
+    assert evaluate_tool_use(tool, params, policy=_POLICY).decision is expected
+
+
 def test_code_about_something_else_names_nothing():
     assert not OwnGuard(NOWHERE).is_named_in("open('x', 'w')")
 

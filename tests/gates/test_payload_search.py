@@ -16,6 +16,8 @@ from interlock.service.policies.policy_files import default_policy
 _ASK = Decision.REQUIRE_CONFIRMATION
 _ROLES = default_policy().vocabulary().role_of
 _KINDS = default_policy().vocabulary().kinds_of
+_SEARCH = "<<<<<<< SEARCH\n"
+_BLOCK = f"{_SEARCH}x\n=======\ny\n>>>>>>> REPLACE\n"
 _PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch\n"
 
 
@@ -229,6 +231,18 @@ def test_the_folder_goes_along_and_may_stand_above():
         ("write", {"x": "ab cd"}, True),
         ("write", {"file_id": "1", "content": "ab cd"}, False),
         ("write_letter", {"x": "ab cd"}, False),
+        ("write_blob", {"x": "ab cd"}, True),
+        ("flash_write", {"x": "ab cd"}, True),
+        ("save_settings", {"x": "ab cd"}, True),
+        ("save_settings", {"path": "a.ini", "x": "ab cd"}, False),
+        ("write_blob", {"body": "ab cd"}, False),
+        ("write_blob", {"x": 7}, False),
+        ("update_settings", {"x": "ab cd"}, False),
+        ("save_memory", {"fact": "ab cd"}, False),
+        ("write_todos", {"x": "ab cd"}, False),
+        ("TodoWrite", {"todos": [{"content": "ab cd", "status": "pending"}]}, False),
+        ("run_tests", {"verbose": True}, False),
+        ("write", {"text": f"{_SEARCH}x\n"}, True),
         ("call_tool", {"x": "ab cd"}, True),
         ("call_tool", {"name": "read", "arguments": {"x": "ab cd"}}, False),
         ("call_tool", {"name": "exec", "arguments": '{"x": "ab cd"}'}, True),
@@ -328,6 +342,7 @@ def test_a_patch_that_is_only_mentioned_is_none(line: str):
         ("the_tool", ""),
         ("write_file", "writes must_show"),
         ("write_letter", "writes"),
+        ("write_blob", "writes must_show"),
         ("find_and_replace", "writes"),
         ("delete_all_files", "writes removes must_show"),
         ("destroy_it", "shows_nothing"),
@@ -462,6 +477,15 @@ def test_code_in_a_language_that_nobody_reads_asks():
         "*** a/interlock.toml\t1\n--- b/interlock.toml\t1\n***************\n*** 1 ****\n! a\n"
         "--- 1 ----\n! b\n",
         "*** interlock.toml\n--- /dev/null\n***************\n*** 1 ****\n- a\n--- 0 ----\n",
+        f"interlock.toml\n{_BLOCK}",
+        f"interlock.toml\n```toml\n{_BLOCK}```\n",
+        f"```toml\ninterlock.toml\n\n{_BLOCK}```\n",
+        f"First:\n### `./interlock.toml`:\n{_BLOCK}",
+        f"File: interlock.toml\n{_BLOCK}",
+        f"interlock.toml\n{_BLOCK}Then this.\n{_BLOCK}",
+        f"a.py\n{_BLOCK}interlock.toml\n{_BLOCK}",
+        f"{_SEARCH.strip()} interlock.toml\n{_BLOCK.removeprefix(_SEARCH)}",
+        "interlock.toml\n------- SEARCH\nx\n=======\ny\n+++++++ REPLACE\n",
     ],
 )
 @pytest.mark.parametrize("tool", ["apply_patch", "frob"])
@@ -477,3 +501,41 @@ def test_a_file_is_written_in_the_folder_that_is_named_beside_it(folder: str):
 
     assert evaluate_tool_use("write_file", edit).decision is Decision.BLOCK
     assert evaluate_tool_use("write_file", edit | {folder: "/repo"}).findings == ()
+
+
+def test_blocks_that_name_no_file_change_the_one_beside_them():
+    blocks = f"This comes first:\n{_BLOCK}{_BLOCK}"
+
+    both = [("b.py", _ASK), ("a.py", _ASK)]
+    assert _likely("frob", {"input": blocks, "path": "a.py"}) == [("a.py", _ASK)]
+    assert _likely("frob", {"path": "a.py", "edits": [{"input": blocks}]}) == [("a.py", _ASK)]
+    assert _likely("frob", {"path": "a.py", "input": f"b.py\n{blocks}"}) == [("a.py", _ASK)]
+    assert _likely("frob", {"path": "a.py", "input": f"b.py\n{_BLOCK}"}) == both
+    assert _likely("frob", {"input": blocks}) == []
+    assert _likely("frob", {"input": f"a.py\n{_SEARCH}x\n>>>>>>> REPLACE\n"}) == []
+
+
+def test_all_that_is_replaced_in_a_file_counts():
+    blocks = f"a.py\n{_BLOCK}{_BLOCK}"
+    edits = _call("edit_file", {"input": blocks}).payloads
+
+    assert [(each.path, each.old, each.content, each.changed) for each in edits] == [
+        ("a.py", "x\nx", "y\ny", 4)
+    ]
+
+
+def test_contents_are_a_patch_where_a_writer_names_no_file():
+    for patch in (_PATCH.replace("a.py", "interlock.toml"), f"interlock.toml\n{_BLOCK}"):
+        written: dict[str, object] = {"content": patch}
+
+        assert evaluate_tool_use("edit_file", written).decision is Decision.BLOCK
+        assert evaluate_tool_use("edit_file", written | {"path": "a.md"}).findings == ()
+        assert evaluate_tool_use("post_message", written).findings == ()
+
+
+@pytest.mark.parametrize("line", ["cd /etc && patch -p1", "patch -d /etc", "git -C /etc apply"])
+def test_a_patch_that_flows_in_changes_files_below_the_folder(line: str):
+    patch = "--- a/passwd\n+++ b/passwd\n@@ -1 +1 @@\n-a\n+b\n"
+
+    assert evaluate_command(f"{line} <<'END'\n{patch}END").decision is Decision.BLOCK
+    assert evaluate_command(f"patch -p1 <<'END'\n{patch}END").findings == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from shlex import quote
 from typing import Final
@@ -32,6 +32,13 @@ _PACKS_AWAY: Final = {"tar": ("--remove-files",), "zip": ("-m", "--move"), "7z":
 """Options with which an archiver deletes what it has packed."""
 _FIND_OUTPUTS: Final = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
+_APPLIES: Final = frozenset(("apply", "am"))
+_ONLY_TELLS_OF_A_PATCH: Final = (
+    "--check --stat --numstat --summary --cached --abort --quit --show-current-patch".split()
+)
+_STARTS_OF_WAYS: Final = frozenset("/~$")
+_SOME_FILE: Final = "…"
+"""How a file is written whose name only the run decides."""
 _FILE_ENDINGS: Final = frozenset(
     "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
 )
@@ -212,6 +219,10 @@ def _git(run: Execution) -> Iterator[Effect]:
         run.store(others[1].text, Stream(ARCHIVE))
     elif verb.text == "mv":
         yield from run.effects(EffectKind.MOVE, others)
+    elif verb.text in _APPLIES:
+        only_tells = run.invocation.has(*_ONLY_TELLS_OF_A_PATCH)
+        if run.invocation.has("--apply") or not only_tells:
+            yield from _filled(run, patched_folder(run.command))
 
 
 def _rsync(run: Execution) -> Iterator[Effect]:
@@ -237,20 +248,46 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
         yield run.effect(EffectKind.OVERWRITE, archive.file)
     if archive.packs and run.invocation.has(*_PACKS_AWAY.get(run.command.program, ())):
         yield from run.effects(EffectKind.DELETE, archive.members, recursive=True, forced=True)
-    folder = archive.folder or (Word(run.scope.cwd) if run.scope.cwd else None)
-    if archive.unpacks and folder is not None:
-        effect = run.effect(EffectKind.OVERWRITE, folder)
-        if archive.folder is None or not effect.places & HOME:
-            yield effect
+    if archive.unpacks:
+        effects = list(_filled(run, archive.folder))
+        if archive.folder is None or not effects[0].places & HOME:
+            yield from effects
+
+
+def _filled(run: Execution, folder: Word | None) -> Iterator[Effect]:
+    """Files whose names nobody knows are written below a folder, or where one stands."""
+    if folder is None and run.scope.cwd:
+        cwd = run.scope.cwd
+        folder = Word(cwd if cwd[0] in _STARTS_OF_WAYS else ".")
+    if folder is not None:
+        inside = _inside(folder, Word(_SOME_FILE))
+        yield from run.effects(EffectKind.OVERWRITE, [folder, inside])
+
+
+def _inside(folder: Word, name: Word) -> Word:
+    """Return what a name stands for when it is seen from a folder."""
+    if name.text[:1] in _STARTS_OF_WAYS:
+        return name
+    return Word(f"{folder.text.rstrip('/')}/{name.text}", known=folder.known and name.known)
+
+
+def patched_folder(command: Command) -> Word | None:
+    """Return the folder that a program is told to apply a patch in."""
+    given = command.invocation.all_values("-C", "--work-tree", "-d", "--directory")
+    return reduce(_inside, given) if given else None
 
 
 def _patch(run: Execution) -> Iterator[Effect]:
     """A patch changes the file that is named, or files below the folder."""
     if run.invocation.has("--dry-run"):
         return
-    folder = run.invocation.value("-d", "--directory")
-    targets = [*run.operands[:1], *([] if folder is None else [folder])]
-    yield from run.effects(EffectKind.OVERWRITE, targets)
+    folder = patched_folder(run.command)
+    output = run.invocation.value("-o", "--output")
+    named = run.operands[:1] if output is None else [output]
+    for name in named:
+        yield run.effect(EffectKind.OVERWRITE, name if folder is None else _inside(folder, name))
+    if not named:
+        yield from _filled(run, folder)
 
 
 def _install(run: Execution) -> Iterator[Effect]:

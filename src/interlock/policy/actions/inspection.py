@@ -10,8 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from interlock.commands.analysis import CommandAnalysis, analyze
+from interlock.commands.programs.file_effects import patched_folder
 from interlock.commands.shell.command import Command
+from interlock.commands.shell.scope import normal_path
 from interlock.commands.values.allowance import Budget
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
@@ -176,10 +180,10 @@ class CommandLine:
         """The files that patches in it would write; what they say is searched with the line."""
         if not is_patch(self.line):
             return ()
-        patches = [text for each in self.lowered.commands for text in _patches_given_to(each)]
         return tuple(
-            InspectedEdit(payload, self._memory, is_searched=True)
-            for patch in patches
+            InspectedEdit(replace(payload, cwd=_patched_in(each)), self._memory, is_searched=True)
+            for each in self.lowered.commands
+            for patch in _patches_given_to(each)
             for payload in files_in_patch(patch)
         )
 
@@ -194,6 +198,11 @@ def _patches_given_to(command: Command) -> Iterator[str]:
         given = command.frame.stdin.text
         if given is not None and is_patch(given):
             yield given
+
+
+def _patched_in(command: Command) -> str | None:
+    folder = patched_folder(command)
+    return command.cwd if folder is None else normal_path(folder.text, command.cwd)
 
 
 def _joined(line: str, lowered: CommandAnalysis) -> str | None:
@@ -279,6 +288,10 @@ class Call:
     def guesses(self) -> tuple[CommandLine | InspectedEdit, ...]:
         """What the parameters may carry: it counts where a finding about it is grave enough."""
         return tuple(_part(payload, self._memory) for payload in self.found.guesses)
+
+    def looked_into(self, payload: Payload) -> CommandLine:
+        """Return a command that does the same as the tool, ready to be looked into."""
+        return CommandLine(payload, self._memory)
 
     @cached_property
     def texts(self) -> tuple[Text, ...]:

@@ -14,7 +14,13 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
-from interlock.policy.own.own_touches import Touch, reads_secret, worst_touch, writes_own
+from interlock.policy.own.own_touches import (
+    Touch,
+    leads_to_own,
+    reads_secret,
+    worst_touch,
+    writes_own,
+)
 
 _WRITES: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
@@ -101,6 +107,13 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
         if len(path) <= _MAX_PATH and "/" in path and reads_secret(path, policy.own):
             yield _own_finding(Touch(Decision.BLOCK, "reads", value))
             return
+    for payload in call.found.searches:
+        if leads_to_own(payload.path or "", None, policy.own):
+            search = call.looked_into(payload)
+            touch = worst_touch(search.lowered, policy.programs, policy.own)
+            if touch is not None:
+                yield _own_finding(touch)
+                return
 
 
 def _takes_all(effect: Effect) -> bool:

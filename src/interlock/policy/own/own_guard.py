@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import pairwise, takewhile
 from typing import Final
 
 from interlock.commands.programs.places import canonical_path
@@ -122,6 +123,19 @@ class OwnGuard:
         leads = _leads_by_glob if is_glob else _leads
         return Relation.HOLDER if any(leads(path, place) for place in self._data) else None
 
+    def is_secret_below(self, folder: str, glob: str) -> bool:
+        """Whether a glob leads from a folder on the way there to what must not be read."""
+        if "/" not in glob:
+            return False
+        parts = glob.lower().split("/")
+        parts = [part for before, part in pairwise(["", *parts]) if not part == before == "**"]
+        head = "/".join(takewhile(lambda part: part != "**", parts))
+        if self.relation(placed(f"{folder}/{head}", None)) is Relation.SECRET:
+            return True
+        root = _form(folder)
+        ways = (place.removeprefix(root) for place in self._secrets if _leads(root, place))
+        return any(_leads_into(parts, way.strip("/").split("/")) for way in ways)
+
     def is_named_in(self, code: str, *, edits: bool = False) -> bool:
         """Whether code, which is no path, names one of the places, or changes its own file.
 
@@ -197,6 +211,15 @@ def _leads_by_glob(path: str, place: str) -> bool:
     return any(
         len(parts) < len(wanted) and _fit(parts, wanted) for wanted in _from_root(path, place)
     )
+
+
+def _leads_into(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a glob leads through all the folders that are wanted, and further."""
+    if not wanted or not parts:
+        return bool(parts)
+    if parts[0] == "**":
+        return any(_leads_into(parts[1:], wanted[start:]) for start in range(len(wanted)))
+    return _may_be(parts[0], wanted[0]) and _leads_into(parts[1:], wanted[1:])
 
 
 def _from_root(path: str, place: str) -> list[list[str]]:

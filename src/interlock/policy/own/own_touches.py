@@ -124,6 +124,9 @@ _OWN_NAMES: Final = (
     "policy.toml",
 )
 """What lies in the folders, for the tests of `find`."""
+_KEY_NAMES: Final = ("ledger.key", "operator-token")
+_SOME_NAMES: Final = ("a", "a.b")
+"""What a glob fits that fits everything."""
 _SQL_WRITES: Final = (
     r"(?i)\b(?:insert|update|delete|drop|truncate|alter|create|grant|revoke|merge|replace|vacuum"
     r"|reindex|attach|detach|restore|import|call|do|copy|lock|set)\b"
@@ -159,6 +162,8 @@ def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Ite
             continue
         yield from _by_names_flowing_in(command, guard)
         yield from _by_database(command, programs, guard)
+        if command.program in _SEARCHERS:
+            yield from _by_globs(command, guard)
         yield from _by_words(index, line, programs, guard)
 
 
@@ -297,6 +302,11 @@ def reads_secret(path: str, guard: OwnGuard) -> bool:
     return guard.relation(normal_path(path, None)) is Relation.SECRET
 
 
+def leads_to_own(path: str, cwd: str | None, guard: OwnGuard) -> bool:
+    """Whether a path is a folder on the way to Interlock's own files."""
+    return guard.relation(placed(path, cwd)) is Relation.HOLDER
+
+
 def writes_own(path: str, guard: OwnGuard) -> bool:
     """Whether an edit of this path changes Interlock itself."""
     return guard.relation(path) not in {None, Relation.LIBRARY, Relation.HOLDER}
@@ -427,6 +437,22 @@ def _opens_for_writing(command: Command) -> bool:
     texts = [word.text for word in command.argv[1:]]
     is_read_only = command.invocation.has(*_READ_ONLY)
     return not is_read_only and not any(mark in text for text in texts for mark in _READ_ONLY_URI)
+
+
+def _by_globs(command: Command, guard: OwnGuard) -> Iterator[Touch]:
+    """Say what it means that only certain files below a folder are searched."""
+    invocation = command.invocation
+    for glob in invocation.all_values("-g", "--glob", "--iglob", "--include"):
+        name = glob.text.removeprefix("**/")
+        is_any = any(fnmatchcase(each, name) for each in _SOME_NAMES)
+        is_key = not is_any and any(fnmatchcase(each, name) for each in _KEY_NAMES)
+        for folder in invocation.operands:
+            if not leads_to_own(folder.text, command.cwd, guard):
+                continue
+            if guard.is_secret_below(placed(folder.text, command.cwd), glob.text):
+                yield Touch(Decision.BLOCK, "reads", f"{folder.text}/{glob.text}")
+            elif is_key and not invocation.has("--files"):
+                yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", folder.text)
 
 
 def _takes_tree(command: Command, word: Word) -> bool:

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from interlock.policy.actions.calls.json_text import object_or_list
-from interlock.policy.actions.calls.payload import quoted
-from interlock.policy.actions.calls.tool_vocabulary import option_of
+from interlock.policy.actions.calls.payload import Payload, path_of, quoted
+from interlock.policy.actions.calls.tool_vocabulary import Role, option_of
 
 UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
 """Kinds that are data: nobody looks for calls and patches in them."""
+_LISTS: Final = frozenset("glob find finder list ls tree".split())
+"""Words in the names of tools that tell of files what they are called."""
 _ONLY_FOLDER: Final = frozenset(("folder",))
 _LONGEST_PATH: Final = 4096
+_DATABASE_ADDRESS: Final = re.compile(r"(?i)^(?:sqlite|duckdb)\w*:(?://)?/?(?=/|~|\.)")
+"""What stands before the path where a database is named by an address."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
 _END: Final = re.compile(r"END_*")
 
@@ -138,6 +142,43 @@ def files_by_name(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
             for name, text in cast("Mapping[str, object]", part.value).items():
                 if isinstance(text, str) and may_be_path(str(name)):
                     yield str(name), text
+
+
+def database_in(parts: Sequence[Part], role: Role) -> str:
+    """Return the file that a database is kept in, where one is named."""
+    named = first_text(parts, "database") or ""
+    if not named and role.queries:
+        named = first_text(parts, "path") or ""
+    file = _DATABASE_ADDRESS.sub("", path_of(named))
+    return file if may_be_path(file) and "://" not in file else ""
+
+
+def searches_of(parts: Sequence[Part], role: Role, cwd: str | None) -> Iterator[Payload]:
+    """Yield the commands that search each folder for what stands beside it.
+
+    Only folders far up count: what lies in a project is searched all the time.
+    """
+    globs, sought = _texts(parts, "glob"), _texts(parts, "sought")
+    if not globs and not sought:
+        return
+    # A pattern is what a file is called, or what stands in it.
+    is_listed = not _LISTS.isdisjoint(role.words)
+    texts = [] if is_listed else [text for text in sought if text[:1] != "*"]
+    names = [text for text in globs if is_listed or text not in texts or "/" in text]
+    words = [word for text in texts for word in ("-e", text)] or ["--files"]
+    words += [word for text in names for word in ("-g", text)]
+    for path in _texts(parts, "path") or _texts(parts, "folder"):
+        place = path if cwd is None or _is_far_up(path) else f"{cwd}/{path}"
+        if _is_far_up(place):
+            yield Payload(command=argv(["rg", *words, "--", place]), path=place)
+
+
+def _texts(parts: Sequence[Part], kind: str) -> list[str]:
+    return [text for part in parts if kind in part.kinds for text in _listed(part.value)]
+
+
+def _is_far_up(path: str) -> bool:
+    return path[:1] in {"~", "/", "$"}
 
 
 def _may_be_name(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, cast
 
@@ -37,8 +37,12 @@ _ESCAPE: Final = re.compile(r"%([0-7][0-9A-Fa-f])")
 _ARRIVALS: Final = frozenset("dest destination dst newname newpath output target to".split())
 _PATCH_BEGINS: Final = (
     r"(?m)^(?:\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )|--- [^\n]+\n\+\+\+ |diff --git "
-    r"|\*\*\* [^\n]+\n--- [^\n]+\n\*{15})"
+    r"|\*\*\* [^\n]+\n--- [^\n]+\n\*{15}|[<-]{5,9} SEARCH\b)"
 )
+_BLOCK_BEGINS: Final = re.compile(r"\s*[<-]{5,9} SEARCH\b(.*)")
+_BLOCK_TURNS: Final = re.compile(r"\s*={5,9}\s*")
+_BLOCK_ENDS: Final = re.compile(r"\s*[>+]{5,9} REPLACE\b.*")
+_NO_NAME: Final = ("```", "~~~")
 _OLD_NAMES: Final = tuple(
     "old_string old_str oldText old_text oldString old search find TargetContent".split()
 )
@@ -108,20 +112,28 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:
         yield from _pairs(path, cast("list[object]", pairs))
     patch = _text(_first(params, carrier.patch))
     if patch is not None:
-        yield from files_in_patch(patch)
+        yield from files_in_patch(patch, path)
 
 
 def _pairs(path: str | None, pairs: list[object]) -> Iterator[Payload]:
     """Edits of one file count together; an edit that names its own file counts for that one."""
-    edits: dict[str, list[tuple[str, str]]] = {}
+    edits: list[tuple[str, str, str]] = []
     for pair in pairs:
         if isinstance(pair, Mapping):
             fields = cast("Mapping[str, object]", pair)
             target = _text(_first(fields, ("file_path", "path", "filePath"))) or path or ""
             old = _text(_first(fields, _OLD_NAMES)) or ""
             new = _text(_first(fields, _NEW_NAMES)) or ""
-            edits.setdefault(target, []).append((old, new))
-    for target, parts in edits.items():
+            edits.append((target, old, new))
+    return _by_file(edits)
+
+
+def _by_file(edits: Iterable[tuple[str, str, str]]) -> Iterator[Payload]:
+    """Yield each file with all that is replaced in it."""
+    files: dict[str, list[tuple[str, str]]] = {}
+    for target, old, new in edits:
+        files.setdefault(target, []).append((old, new))
+    for target, parts in files.items():
         yield Payload(
             path=target,
             content="\n".join([new for _, new in parts]),
@@ -145,14 +157,19 @@ def is_arrival(name: str) -> bool:
 
 def is_patch(text: str, *, whole: bool = False) -> bool:
     """Whether a text holds a patch, or is one from its beginning."""
-    if not any(mark in text for mark in ("***", "---", "diff --git ")):
+    if not any(mark in text for mark in ("***", "---", "diff --git ", " SEARCH")):
         return False
     find = re.match if whole else re.search
     return find(_PATCH_BEGINS, text.lstrip()) is not None
 
 
-def files_in_patch(patch: str) -> Iterator[Payload]:
-    """Yield each file of a patch with the lines it gains and loses."""
+def files_in_patch(patch: str, beside: str | None = None) -> Iterator[Payload]:
+    """Yield each file of a patch with the lines it gains and loses.
+
+    What names no file itself changes the one that is named `beside` it.
+    """
+    if " SEARCH" in patch:
+        yield from _by_file(_blocks_in(patch, beside))
     path: str | None = None
     before = ""
     added: list[str] = []
@@ -174,6 +191,39 @@ def files_in_patch(patch: str) -> Iterator[Payload]:
             removed.append(line[1:])
     if path is not None:
         yield _patched(path, added, removed)
+
+
+def _blocks_in(text: str, beside: str | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the file, the old text and the new one of each block of SEARCH and REPLACE.
+
+    Where a file is named above a block and another one beside all of them, both count.
+    """
+    path, above = beside, ""
+    old: list[str] = []
+    new: list[str] = []
+    lines: list[str] | None = None
+    for line in text.splitlines():
+        if lines is None:
+            if (begins := _BLOCK_BEGINS.fullmatch(line)) is not None:
+                path = _name_in(begins[1]) or _name_in(above) or path
+                lines = old = []
+            elif line.strip() and not line.lstrip().startswith(_NO_NAME):
+                above = line
+        elif lines is old and _BLOCK_TURNS.fullmatch(line):
+            lines = new = []
+        elif lines is new and _BLOCK_ENDS.fullmatch(line):
+            for each in filter(None, {path: None, beside: None}):
+                yield each, "\n".join(old), "\n".join(new)
+            lines, above = None, ""
+        else:
+            lines.append(line)
+
+
+def _name_in(line: str) -> str | None:
+    """Return the file that a line above a block names, if it does: at its end, or as all of it."""
+    words = line.split()
+    name = words[-1].lstrip("`*#:\"'(>").rstrip("`*:,.\"')") if words else ""
+    return name if name and (len(words) == 1 or any(char in name for char in "/.")) else None
 
 
 def _head_of(line: str, above: str) -> str | None:

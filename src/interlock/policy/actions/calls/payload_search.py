@@ -26,6 +26,7 @@ from interlock.policy.actions.calls.parameter_parts import (
     Part,
     argv,
     as_words,
+    database_in,
     exports,
     fed,
     files_by_name,
@@ -35,6 +36,7 @@ from interlock.policy.actions.calls.parameter_parts import (
     options_of,
     paths_of,
     said,
+    searches_of,
     texts_of,
     words_of,
 )
@@ -43,7 +45,6 @@ from interlock.policy.actions.calls.payload import (
     files_in_patch,
     is_arrival,
     is_patch,
-    path_of,
     quoted,
     spelt,
 )
@@ -69,8 +70,6 @@ _BOTH: Final = ("python", "node")
 """What code is read as where nothing says its language."""
 _STORES: Final = frozenset(("mongosh", "redis-cli"))
 """Clients of databases that speak no SQL."""
-_DATABASE_ADDRESS: Final = re.compile(r"(?i)^(?:sqlite|duckdb)\w*:(?://)?/?(?=/|~|\.)")
-"""What stands before the path where a database is named by an address."""
 _NO_KINDS: Final = frozenset[str]()
 _SPOKEN: Final = frozenset(("code", "query"))
 _MEANT: Final = frozenset(("command", "patch", *_SPOKEN))
@@ -101,6 +100,8 @@ class Found(NamedTuple):
     """A key that stands twice in JSON inside of a text."""
     deleting: str | None = None
     """What a GraphQL document would delete, by the name of its field."""
+    searches: tuple[Payload, ...] = ()
+    """Commands that would search the same folders for the same."""
     failure: Exception | None = None
     """What broke the search."""
 
@@ -120,6 +121,8 @@ class _Node(NamedTuple):
     """The file of the database that stands beside what it is asked."""
     language: str = ""
     """The language of the code, where nobody here reads it."""
+    path: str = ""
+    """The file that is named beside what may be done to it."""
 
 
 def search(
@@ -146,6 +149,7 @@ class _Search:
         self._lines = {each.command for each in carried if each.command is not None}
         self._paths = {each.path for each in carried if each.path is not None}
         self._payloads: list[Payload] = []
+        self._searches: list[Payload] = []
         self._guesses: list[Payload] = []
         self._unclear: list[tuple[str, Role, str | None]] = []
         self._waiting: list[_Node] = []
@@ -184,6 +188,7 @@ class _Search:
             is_excessive=self._is_excessive,
             twice=self._twice,
             deleting=self._deleting,
+            searches=tuple(self._searches),
         )
 
     def _is_opaque(self, role: Role) -> bool:
@@ -207,11 +212,14 @@ class _Search:
         ]
         node = node._replace(
             cwd=first_text(parts, "folder") or node.cwd,
-            database=_database_in(parts, node.role) or node.database,
+            database=database_in(parts, node.role) or node.database,
+            path=first_text(parts, "path") or node.path,
         )
         called = self._called(parts, node)
         is_line = self._commands_of(parts, node)
         self._edits_of(parts, node)
+        if not node.role.writes:
+            self._searches.extend(searches_of(parts, node.role, node.cwd))
         for part in reversed(parts):
             is_words = is_line and "arguments" in part.kinds
             if part not in called and not (is_words and not isinstance(part.value, Mapping)):
@@ -489,6 +497,8 @@ class _Search:
             node = _Node(text, role, _NO_KINDS, cwd, "")
             if role.runs and not role.reads and self._begins_with_a_program(text):
                 self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
+            elif role.writes and is_patch(text):
+                self._patch(text, node)
             elif role.writes and may_be_path(text):
                 self._guesses.append(
                     Payload(path=text, cwd=cwd, least=Decision.REQUIRE_CONFIRMATION)
@@ -523,8 +533,8 @@ class _Search:
     # Edits and patches.
 
     def _patch(self, text: str, node: _Node) -> None:
-        self._is_understood = True
-        for each in files_in_patch(text):
+        self._has_text = True
+        for each in files_in_patch(text, node.path or None):
             self._edit(each, node, certain=node.role.writes)
 
     def _edits_of(self, parts: Sequence[Part], node: _Node) -> None:
@@ -574,15 +584,6 @@ class _Search:
         """Return what a tool that can do several things is told to do."""
         said = [each.value for each in parts if each.kinds & {"command", "operation"}]
         return [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
-
-
-def _database_in(parts: Sequence[Part], role: Role) -> str:
-    """Return the file that a database is kept in, where one is named."""
-    named = first_text(parts, "database") or ""
-    if not named and role.queries:
-        named = first_text(parts, "path") or ""
-    file = _DATABASE_ADDRESS.sub("", path_of(named))
-    return file if may_be_path(file) and "://" not in file else ""
 
 
 def _quoted(texts: Iterable[str]) -> list[str]:

@@ -24,6 +24,18 @@ _LAST_WORDS: Final = frozenset(
 """A name that ends with one of these looks at what is there, and runs nothing."""
 _REMOVALS: Final = frozenset("delete erase move mv remove rename rm rmdir trash unlink".split())
 _DELETIONS: Final = frozenset("delete erase remove trash unlink".split())
+_KEEPS: Final = frozenset(("overwrite", "save", "write"))
+"""What a tool does to files, whatever it calls them."""
+_IN_MIND: Final = frozenset(
+    """
+    answer article bookmark checkpoint comment comments context conversation description docs
+    draft email essay event fact facts feedback goal goals idea insight journal knowledge lesson
+    letter mail memo memories memory message messages note notes observation outline page plan
+    plans post preference preferences progress prompt reply report review reviews search section
+    session state step steps story summary task tasks thinking thought thoughts ticket todo todos
+    """.split()
+)
+"""What is written down somewhere else than in a file that the caller names."""
 _ABOUT: Final = frozenset("by for from in of on to with".split())
 _CALL_VERBS: Final = frozenset("call use invoke dispatch run exec execute batch parallel".split())
 _CALL_NOUNS: Final = frozenset("tool tools mcp function functions method rpc".split())
@@ -56,6 +68,7 @@ _OTHER_KINDS: Final = {
     "folder": (
         "cwd workdir workingdir workingdirectory cd dirpath dir directory folder"
         " workspacefolder projectroot rootdir repopath repositorypath base basepath basedir"
+        " root"
     ),
     "database": "database db dbname dbpath dbfile databasepath databasefile dsn connectionstring",
     "old": "oldstring oldstr oldtext oldcontent oldsource old search find targetcontent",
@@ -67,6 +80,8 @@ _OTHER_KINDS: Final = {
         " timestamp"
     ),
     "operation": "action operation op mode verb subcommand",
+    "glob": "glob include pattern",
+    "sought": "pattern regex regexp query search needle keyword",
     "language": "language lang kernel runtime interpreter syntax dialect shell",
 }
 _CACHED: Final = 1024
@@ -150,6 +165,7 @@ class Vocabulary:
         writes = not words.isdisjoint(self._writes)
         beside = not reads and not writes and not frozenset(server).isdisjoint(self._runs)
         acts = not reads and (not words.isdisjoint(self._acts) or self._removes_much(own))
+        keeps = not _KEEPS.isdisjoint((*own[:1], *own[-1:])) and words.isdisjoint(_IN_MIND)
         only_files = words - self._writes <= (self._files | _FILLERS)
         return Role(
             runs=not calls and (runs or beside),
@@ -159,7 +175,7 @@ class Vocabulary:
             deletes=not words.isdisjoint(_DELETIONS),
             reads=reads,
             calls=calls,
-            must_show=not reads and (runs or calls or (writes and only_files)),
+            must_show=not reads and (runs or calls or (writes and (only_files or keeps))),
             shows_nothing=acts,
             program=program_of((*own, *server)),
             words=tuple([word for word in own if word not in self._files] or own),
