@@ -104,6 +104,8 @@ _THIS_MACHINE: Final = r"(?i)(?:[a-z]+://)?(?:[^/@]*@)?(?:localhost|127[.0-9]*|0
 _WAYS_TO_A_HOST: Final = ("-e", "--rsh", "--rsync-path", "-o", "-S", "-F", "-J")
 """Options that say how another machine is reached: it may be this one."""
 _SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack".split())
+_GLOB_OPTIONS: Final = ("-g", "--glob", "--iglob", "--include")
+"""Options of theirs that say which files are searched."""
 _SEARCH_TREES: Final = frozenset("rg ag ack".split())
 """Those that search folders without being told to."""
 _FINDERS: Final = frozenset("find gfind bfs fd fdfind".split())
@@ -345,10 +347,15 @@ def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> I
     folders = command.invocation.all_values("-C", "--directory", "--work-tree")
     folders += line.work_trees if command.program == "git" else ()
     is_near = here is not None or bool(folders)
+    is_search = here is not None and command.program in _SEARCHERS
+    # What fits anywhere below a folder is no path there.
+    globs = command.invocation.all_values(*_GLOB_OPTIONS) if is_search else ()
+    anywhere = tuple(glob.text for glob in globs if glob.text[:3] == "**/")
     named = [
         (word, relation)
         for word in command.argv[1:]
         if is_near or "/" in word.text or word.text[:1] in _STARTS_OF_PATHS
+        if not (anywhere and word.text.endswith(anywhere))
         for path in _paths_in(word, folders, command.cwd)
         if (relation := guard.relation(path)) is not None and relation is not Relation.LIBRARY
     ]
@@ -442,11 +449,11 @@ def _opens_for_writing(command: Command) -> bool:
 def _by_globs(command: Command, guard: OwnGuard) -> Iterator[Touch]:
     """Say what it means that only certain files below a folder are searched."""
     invocation = command.invocation
-    for glob in invocation.all_values("-g", "--glob", "--iglob", "--include"):
+    for glob in invocation.all_values(*_GLOB_OPTIONS):
         name = glob.text.removeprefix("**/")
         is_any = any(fnmatchcase(each, name) for each in _SOME_NAMES)
         is_key = not is_any and any(fnmatchcase(each, name) for each in _KEY_NAMES)
-        for folder in invocation.operands:
+        for folder in (*invocation.operands, Word(".")):
             if not leads_to_own(folder.text, command.cwd, guard):
                 continue
             if guard.is_secret_below(placed(folder.text, command.cwd), glob.text):
