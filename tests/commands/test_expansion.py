@@ -70,6 +70,28 @@ def test_variables(line: str, words: list[str]):
 
 
 @pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("rm a${A:+/}", ["rm a", "rm a/"]),
+        ("rm a${A+/}", ["rm a", "rm a/"]),
+        ("rm x${1:+y} z${@+y}", ["rm x z", "rm xy zy"]),
+        ("rm a${A[$I]+x}", ["rm a", "rm ax"]),
+        ("rm ${HOME:-x}", ["rm ?$HOME", "rm x"]),
+        ("rm ${HOME-x}", ["rm ?$HOME", "rm x"]),
+        ("rm ${HOME:=x} $HOME", ["rm ?$HOME ?$HOME", "rm x x"]),
+        (": ${HOME:=x}; rm $HOME", [": ?$HOME", ": x", "rm ?$HOME", "rm x"]),
+        ("rm ${INTERLOCK_X:-x}", ["rm ?$INTERLOCK_X", "rm x"]),
+        ("HOME=y; rm ${HOME:-x}", ["rm y"]),
+        ("A=; rm a${A:+x}", ["rm a"]),
+        ("rm ${BUILD_DIR:-x}", ["rm x"]),
+        ("A=x; [ y ] && A=z; rm $A $((A=3))", ["rm x 3", "rm z 3"]),
+    ],
+)
+def test_what_a_variable_may_hold_counts_as_well(line: str, commands: list[str]):
+    assert [each for each in commands_in(line) if not each.startswith("[")] == commands
+
+
+@pytest.mark.parametrize(
     ("line", "words"),
     [
         ('A=(x "y z"); rm "${A[@]}"', ["x", "y z"]),
@@ -191,6 +213,14 @@ def test_words_nested_beyond_all_measure_are_given_up():
         ("a && b > f", ["overwrite f in project"]),
         ("a && b 2>&1 | c > f", ["overwrite f in project"]),
         ("echo $(< f)", ["read f in project"]),
+        ("A=f; [ x ] && A=g; ls > $A", ["overwrite f in project", "overwrite g in project"]),
+        ("A=f; [ x ] && A=g; { ls; } > $A", ["overwrite f in project", "overwrite g in project"]),
+        ("A=f; [ x ] && A=g; > $A", ["overwrite f in project", "overwrite g in project"]),
+        ("A=f; [ x ] && A=g; echo $(< $A)", ["read f in project", "read g in project"]),
+        (
+            "b() { ls; } > $A; A=f; [ x ] && A=g; b",
+            ["overwrite f in project", "overwrite g in project"],
+        ),
     ],
 )
 def test_redirections_do_what_they_do_to_files(line: str, effects: list[str]):

@@ -43,6 +43,22 @@ from interlock import evaluate_command
         "uv run rm x",
         "perf stat rm x",
         "bwrap --ro-bind / / -- rm x",
+        "bwrap --ro-bind / / rm x",
+        "tini rm x",
+        "sem 'rm x'",
+        "entr -s 'rm x'",
+        "sg root 'rm x'",
+        "script -q /dev/null rm x",
+        "crictl exec c rm x",
+        "hyperfine --prepare 'rm x' ls",
+        "nosuchtool run rm x",
+        "nosuchtool -v exec box rm x",
+        "nosuchtool -- rm x",
+        "nosuchtool -c 'rm x'",
+        "nosuchtool --command='rm x'",
+        "nosuchtool -c 'ls; othertool -e \"rm x\"'",
+        "nosuchrun -n 1 rm x",
+        "su root -- -c 'rm x'",
         "doppler run --command='rm x'",
         "doppler run -- rm x",
         "nix develop -c rm x",
@@ -91,6 +107,12 @@ def test_the_program_inside_is_found(line: str):
         "su -c",
         "watch",
         "uv add rm",
+        "tini x",
+        "nosuchtool rm x",
+        "nosuchtool run x",
+        "nosuchtool run eval x",
+        "nosuchtool -c x",
+        "nosuchtool -x=y",
     ],
 )
 def test_a_wrapper_without_a_command_is_a_command(line: str):
@@ -184,6 +206,17 @@ def test_functions_that_call_each_other_without_end_are_given_up():
 )
 def test_a_definition_hides_no_program(line: str):
     assert effects_in(line) == ["delete x in project"]
+
+
+def test_what_a_program_may_run_says_nothing_about_what_it_prints():
+    assert commands_in("rm $(nosuchtool run cp x)")[-1] == "rm ?$(…)"
+
+
+def test_guesses_that_build_on_guesses_are_asked_about():
+    line = "nosuchtool run env " * 9 + "rm x"
+
+    assert "it may run programs in programs in programs" in reasons_in(line)
+    assert not reasons_in("nosuchtool run env " * 3 + "othertool")
 
 
 def test_wrappers_without_end_are_given_up_quietly():

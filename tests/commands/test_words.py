@@ -35,7 +35,7 @@ def _words(raw: str, variables: dict[str, str | list[str]]) -> list[Word]:
         else:
             scope.assign(name, Word(value))
     budget = Budget()
-    shell = Shell(scope, _nothing, budget, [])
+    shell = Shell(scope, _nothing, budget, {})
     readers = WordReader(raw, shell).brace_expanded()
     return [
         word
@@ -283,7 +283,7 @@ def test_what_separates_may_be_unknown():
     scope.assign("v", Word("a b"))
     scope.assign("w", Word("ab"))
     budget = Budget()
-    shell = Shell(scope, _nothing, budget, [])
+    shell = Shell(scope, _nothing, budget, {})
     pieces = WordReader('$v$w"${l[*]}"', shell).pieces(PLAIN)
 
     found = fields_of(pieces, scope.value("IFS"), budget)

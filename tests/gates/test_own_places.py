@@ -144,6 +144,8 @@ _REFUSED = {
         "python -c 'import pkgutil; "
         'pkgutil.resolve_name("interlock:Interlock").open().approve(1)\''
     ),
+    "handed-to-an-unknown-tool-as-a-line": "tool --run 'load /srv/config/token'",
+    "where-a-variable-may-lie": "echo x > ${INTERLOCK_POLICY:-x}",
     "written-to-by-an-installer": "pip install --log /srv/state/l.db requests",
 }
 _ASKED = {
@@ -177,7 +179,7 @@ _ASKED = {
     "searched-without-being-told": "rg -uuu . /srv",
     "added-as-a-folder": "git --work-tree=/ add srv",
     "added-with-all": "git --work-tree=/srv add -A",
-    "a-script-of-an-unknown-tool": "tool --run 'load /srv/config/token'",
+    "a-script-of-an-unknown-tool": "tool --hook 'load /srv/config/token'",
     "written-where-packages-are": (
         'python -c \'import site; open(site.getsitepackages()[0] + "/x.pth", "w")\''
     ),

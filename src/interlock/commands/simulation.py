@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from interlock.commands.programs.environment import is_expanded, line_in, loads
@@ -13,9 +14,14 @@ from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
 from interlock.commands.programs.places import Places
-from interlock.commands.programs.program_tables import Program, Programs, invocation_of
+from interlock.commands.programs.program_tables import (
+    UNKNOWN_PROGRAM,
+    Program,
+    Programs,
+    invocation_of,
+)
 from interlock.commands.programs.scripts import Ran
-from interlock.commands.programs.wrappers import Inner, unwrapped
+from interlock.commands.programs.wrappers import Inner, guessed_lines, guessed_start, unwrapped
 from interlock.commands.shell.command import (
     Command,
     Effect,
@@ -33,15 +39,15 @@ from interlock.commands.shell.provenance import (
     UNSEEN,
     Stream,
 )
-from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.scope import OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.values.allowance import Budget
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
-_OWN_VARIABLES: Final = "INTERLOCK_"
-"""What Interlock's own variables begin with: whoever sets one for a command is heard."""
+_OWN_PROGRAM: Final = "interlock"
+_MAX_GUESSES: Final = 3
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
@@ -71,6 +77,7 @@ class Simulation(Walker):
         self.effects: list[Effect] = []
         self._follow = follow
         self._calling: list[str] = []
+        self._guessed = 0
 
     def run_nested(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""
@@ -102,7 +109,7 @@ class Simulation(Walker):
         self, name: str, value: Word, text: str, scope: Scope, frame: Frame
     ) -> None:
         """Note one of Interlock's own variables, as if it were exported: it may be already."""
-        if name.startswith(_OWN_VARIABLES):
+        if name.startswith(OWN_VARIABLES):
             command = self.bare("export", text, scope, frame)
             self.note("export", [f"{name}={value.text}"], command)
         self.follow_variable(name, value, scope, frame)
@@ -141,9 +148,15 @@ class Simulation(Walker):
             if bound is not None:
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
-            wraps = self.programs.of(program).wraps is not None
-            inner = unwrapped(program, argv, self.programs) if wraps else None
+            known = self.programs.of(program)
+            inner = None if known.wraps is None else unwrapped(program, argv, self.programs)
+            if inner is None and known.wraps is not None and known.wraps.after:
+                # Most take their command without a `--` too.
+                at = next(self._acting(argv, 1), len(argv))
+                inner = Inner(known.wraps.remote, argv[at:]) if at < len(argv) else None
             if inner is None:
+                if known is UNKNOWN_PROGRAM:
+                    self._follow_guesses(program, argv, simple, scope, frame)
                 return self._execute(program, argv, simple, scope, frame)
             self._note(program, argv, simple, scope, frame)
             if inner.line is not None:
@@ -152,6 +165,34 @@ class Simulation(Walker):
             for name, value in inner.assignments:
                 self.follow_variable(name, value, scope, frame)
             argv = inner.argv
+
+    def _follow_guesses(
+        self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> None:
+        """Follow what a program may run of which nothing is known; few guesses build on others."""
+        start = guessed_start(program, argv)
+        if self._guessed >= _MAX_GUESSES:
+            if any(self._acting(argv, start)):
+                self.give_up("it may run programs in programs in programs", simple.text, asks=True)
+            return
+        inner = frame.fed(UNSEEN).unseen().deeper().behind(program)
+        self._guessed += 1
+        for line in guessed_lines(argv):
+            self.budget.read(len(line))
+            self.run_part(line, scope.outside(), inner)
+        for at in islice(self._acting(argv, start), _MAX_GUESSES):
+            again = SimpleCommand(argv[at:], simple.text)
+            self._follow_program(argv[at:], again, scope.outside(), inner)
+        self._guessed -= 1
+
+    def _acting(self, argv: list[Word], start: int) -> Iterator[int]:
+        """Yield where a word names a program that does or runs something, and is no builtin."""
+        for at in range(start, len(argv)):
+            name = bare_name(argv[at], self.programs.versioned)
+            known = self.programs.of(name)
+            acts = known.files or known.shell or known.code or known.wraps or name == _OWN_PROGRAM
+            if acts and not known.changes_what_follows:
+                yield at
 
     def _follow_definition(
         self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -230,7 +271,7 @@ class Simulation(Walker):
         )
         self.commands.append(command)
         for name, value in simple.assignments:
-            if name.startswith(_OWN_VARIABLES):
+            if name.startswith(OWN_VARIABLES):
                 self.note("export", [f"{name}={value.text}"], command)
         for name in self.programs.of(program).finds_by:
             if name in scope.variables:
@@ -259,7 +300,7 @@ class Simulation(Walker):
 
     def _note_settings(self, stored: Stream, command: Command) -> None:
         """Note Interlock's own variables in a text that comes to stand in a file: `.env`, say."""
-        if stored.text is not None and _OWN_VARIABLES in stored.text:
+        if stored.text is not None and OWN_VARIABLES in stored.text:
             for name in dict.fromkeys(re.findall(_SETS_OWN, stored.text)):
                 self.note("export", [f"{name}="], command)
 

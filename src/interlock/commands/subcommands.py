@@ -309,8 +309,9 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
             argv = [_filled(word, "{}", argument) for word in template]
         else:
             argv = [*template, argument]
-        if len(argv) == 1:
-            _run_line(simulation, argv[0].text, command, scope, via="parallel")
+        if len(argv) == 1 or " " in argv[0].text:
+            line = " ".join([word.text for word in argv])
+            _run_line(simulation, line, command, scope, via="parallel")
         else:
             _run_words(simulation, argv, command, scope, via="parallel")
     return UNSEEN

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -11,6 +13,14 @@ from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program,
 from interlock.commands.shell.words import Word, labels_of, literal, unknown
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_LINE_OPTIONS: Final = frozenset(
+    "-c -lc -e -x --command --cmd --exec --execute --run --shell --sh --wrap".split()
+)
+_SIGNS: Final = _LINE_OPTIONS.union(
+    "-- exec execute run shell enter attach do ssh spawn launch".split()
+)
+_RUNS: Final = r"(?:run|exec|spawn|chroot|jail|attach|sudo|launch|inhibit|retry)\d?$"
+"""How the names of programs end that run others."""
 _VERSION: Final = r"@|\[|[=<>~!]="
 
 
@@ -44,6 +54,31 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper)
     return _inner(argv, start, wrapper, known.values)
+
+
+def guessed_lines(argv: list[Word]) -> Iterator[str]:
+    """Yield the command lines among the words of a program of which nothing is known.
+
+    They stand behind the options that most programs have for it: `-c 'line'`, `--command=line`.
+    """
+    for before, word in pairwise(argv):
+        if before.text in _LINE_OPTIONS and " " in word.text:
+            yield word.text
+    for word in argv:
+        name, equals, line = word.text.partition("=")
+        if equals and name in _LINE_OPTIONS and " " in line:
+            yield line
+
+
+def guessed_start(program: str, argv: list[Word]) -> int:
+    """Return from where on such a program may run its words, which something must say.
+
+    Its own name does (`mpirun`), an option, a verb (`exec`) or a `--`.
+    """
+    if re.search(_RUNS, program):
+        return 1
+    signs = (at for at, word in enumerate(argv) if at and word.text in _SIGNS)
+    return next(signs, len(argv)) + 1
 
 
 def _behind_verbs(program: str, argv: list[Word], programs: Programs) -> tuple[Program, int]:
@@ -136,7 +171,8 @@ def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) 
         rest = _without_coproc_name(rest)
     if not rest or rest[0].text.startswith("{"):
         return None
-    if as_line:
+    if as_line or (rest[0].known and " " in rest[0].text):
+        # No program has a blank in its name: such a word is a line by itself.
         inner.line = _line(rest)
     else:
         inner.argv = [_plain_program(rest[0], wrapper), *rest[1:]]

@@ -46,8 +46,8 @@ class Expander:
         self._shell = shell
 
     @property
-    def doubtful(self) -> Sequence[str]:
-        """The variables met whose value depends on what happens at run time."""
+    def doubtful(self) -> Mapping[str, tuple[Word, ...]]:
+        """The variables met whose value depends on the run, and what else it may be."""
         return self._shell.doubtful
 
     def words(self, node: Node, last: Node | None = None) -> list[Word]:

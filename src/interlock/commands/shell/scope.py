@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +28,13 @@ UNKNOWN_INDEX: Final = "?"
 """In place of a subscript that is known only at run time."""
 _MAX_DIGITS: Final = 9
 _NO_TEXT: Final = Word("")
+UNSET: Final = Word("")
+"""Itself, not its like: what a variable holds that may not be set at all."""
+_SET_OUTSIDE: Final = frozenset(
+    "HOME USERPROFILE PWD OLDPWD XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME".split()
+)
+OWN_VARIABLES: Final = "INTERLOCK_"
+"""What Interlock's own variables begin with."""
 _MAX_DOUBTS: Final = 4
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 _CACHED: Final = 64
@@ -162,15 +169,14 @@ class Scope(msgspec.Struct):
     def doubt(self, name: str, word: Word) -> None:
         """Note what a variable may hold as well."""
         name = self.defined.references.get(name, name)
-        if name in self.variables and self.variables[name] != word:
+        if self.variables.get(name) != word:
             self._doubt(name, word)
 
-    def with_doubts(self, names: Sequence[str]) -> Iterator[Scope]:
+    def with_doubts(self, doubts: Mapping[str, tuple[Word, ...]]) -> Iterator[Scope]:
         """Yield the scopes in which what may not have happened has not."""
-        for round_ in range(max((len(self.doubts[name]) for name in names), default=0)):
+        for round_ in range(max(map(len, doubts.values()), default=0)):
             earlier = self.copy()
-            for name in names:
-                values = self.doubts[name]
+            for name, values in doubts.items():
                 earlier.variables[name] = values[min(round_, len(values) - 1)]
             earlier.doubts = {}
             yield earlier
@@ -346,10 +352,28 @@ class Shell(NamedTuple):
     scope: Scope
     capture: Capture
     budget: Budget
-    doubtful: list[str]
-    """The variables met whose value depends on what happens at run time."""
+    doubtful: dict[str, tuple[Word, ...]]
+    """The variables met whose value depends on the run, and what else it may be."""
     maybe: bool = False
     """Whether it depends on something else if what is read is reached at all."""
+
+    def doubt_unset(self, name: str, *, if_set: bool) -> bool:
+        """Hold in doubt what a variable holds that the line does not set; False if that is none.
+
+        Either it is not set where a text stands for its being so, or it says where something
+        important lies. Any other is taken for a setting that has its default.
+        """
+        is_place = name in _SET_OUTSIDE or name.startswith(OWN_VARIABLES)
+        if name in self.scope.variables or not (if_set or is_place):
+            return False
+        self.scope.doubt(name, UNSET if if_set else Word(f"${name}", known=False))
+        self.meet(name)
+        return True
+
+    def meet(self, name: str) -> None:
+        """Remember what else a variable may hold that a word names."""
+        if name in self.scope.doubts:
+            self.doubtful[name] = self.scope.doubts[name]
 
 
 # The same path is asked about several times on the way of a line.

@@ -123,6 +123,8 @@ class Walker(ABC):
         nodes = [child for child in function.node.children if child.type in _REDIRECT_KINDS]
         expander = self._expander(tree, scope, frame)
         found = expander.redirections(nodes, tree.text(function.node))
+        for earlier in scope.with_doubts(expander.doubtful):
+            self.run_body(function, earlier, frame)
         printed = self.run(tree, body, scope, frame.deeper())
         self._store(found, printed, scope, frame)
         return printed
@@ -135,7 +137,7 @@ class Walker(ABC):
             scope,
             partial(self._substituted, frame=frame),
             self.budget,
-            [],
+            {},
             frame.maybe,
         )
 
@@ -186,8 +188,11 @@ class Walker(ABC):
 
     def _bare_read(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`$(< file)` prints the file."""
-        simple = self._expander(tree, scope, frame).redirections([node], tree.text(node))
+        expander = self._expander(tree, scope, frame)
+        simple = expander.redirections([node], tree.text(node))
         simple.argv = [literal("cat")]
+        for earlier in scope.with_doubts(expander.doubtful):
+            self._bare_read(tree, node, earlier, frame)
         return self.invoke(simple, scope, frame)
 
     def _list(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -252,7 +257,10 @@ class Walker(ABC):
         if body.type == "pipeline":
             *parts, body = [child for child in body.children if child.is_named]
             frame = frame.behind_pipe(self._piped(tree, parts, scope.copy(), frame.unseen()))
-        found = self._expander(tree, scope, frame).redirections(nodes, tree.text(body))
+        expander = self._expander(tree, scope, frame)
+        found = expander.redirections(nodes, tree.text(body))
+        for earlier in scope.with_doubts(expander.doubtful):
+            self._with_redirects(tree, body, nodes, earlier, frame)
         inner = frame if found.stdin is None else frame.fed(found.stdin)
         if found.takes_output:
             inner = inner.unseen()
@@ -313,8 +321,8 @@ class Walker(ABC):
         if outer is not None:
             simple.redirects += outer.redirects
             simple.argv += outer.argv
-        if expander.doubtful:
-            self._with_earlier_values(tree, node, scope, frame, expander.doubtful)
+        for earlier in scope.with_doubts(expander.doubtful):
+            self._command(tree, node, earlier, frame)
         return self.invoke(simple, scope, frame)
 
     def _own_children(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Sequence[Node]:
@@ -333,13 +341,6 @@ class Walker(ABC):
         for each in children[:ended]:
             self._assign(tree, each, scope, frame)
         return children[ended:]
-
-    def _with_earlier_values(
-        self, tree: Tree, node: Node, scope: Scope, frame: Frame, names: Sequence[str]
-    ) -> None:
-        """Follow a command also with what its variables hold if assignments did not happen."""
-        for earlier in scope.with_doubts(names):
-            self._command(tree, node, earlier, frame)
 
     def _assign(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         targets = self._targets(tree, node, scope, frame)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from interlock.commands.shell.pieces import BREAK, Kind, Piece, brace_expanded, one_word, piece_of
 from interlock.commands.shell.provenance import Stream
-from interlock.commands.shell.scope import UNKNOWN_INDEX, Function, Shell
+from interlock.commands.shell.scope import UNKNOWN_INDEX, UNSET, Function, Shell
 from interlock.commands.shell.words import Word, decode_ansi_c, labels_of, literal, unknown
 from interlock.commands.values.arithmetic import NotComputed, assigned_in, computed
 from interlock.commands.values.brackets import Brackets, end_of
@@ -248,8 +248,7 @@ class WordReader:
 
     def _scalar(self, name: str) -> Word:
         scope = self._shell.scope
-        if name in scope.doubts:
-            self._shell.doubtful.append(name)
+        self._shell.meet(name)
         value = scope.parameter(name)
         return unknown(f"${name}") if value is None else value
 
@@ -375,13 +374,14 @@ class WordReader:
     def _values(self, name: str, index: str | None) -> Values:
         """Return the elements of a list, or one value; None where the line does not say."""
         scope = self._shell.scope
+        if scope.variables.get(name) is UNSET:
+            return UNSET
         if index in _ALL or name in _ALL:
             items = scope.lists.get(name)
             if items is None and index is not None and name in scope.variables:
                 return [scope.variables[name]]
             return items
-        if name in scope.doubts:
-            self._shell.doubtful.append(name)
+        self._shell.meet(name)
         return scope.parameter(name) if index is None else scope.element(name, index)
 
     def _formed(self, name: str, values: Values, spot: _Spot) -> Word | list[Piece]:
@@ -489,12 +489,13 @@ class WordReader:
         """`${x:-default}` and its kind: a default counts also where the name is unknown."""
         operator = self._text[spot.start + colon]
         is_set = values is not None and not _is_empty(values, colon=colon)
+        doubted = values is None and self._shell.doubt_unset(name, if_set=operator == "+")
         takes = operator in {"-", "="} and not is_set
         takes = takes or (operator == "+" and (is_set or values is None))
         pieces = self._argument_of(spot, spot.start + colon + 1, counts=takes)
         if takes and operator == "=":
             word = one_word(pieces, self._shell.budget)
-            self._shell.scope.assign(name, word, maybe=self._shell.maybe)
+            self._shell.scope.assign(name, word, maybe=doubted or self._shell.maybe)
             return word
         if takes:
             # What is written there is split like any other value.
@@ -591,4 +592,4 @@ def _made(name: str, value: Word | None, form: Form | None) -> Word:
 def _is_empty(values: list[Word] | Word, *, colon: bool) -> bool:
     if isinstance(values, list):
         return not values
-    return colon and values.known and not values.text
+    return values is UNSET or (colon and values.known and not values.text)
