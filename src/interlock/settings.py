@@ -5,7 +5,6 @@ Nothing here opens a policy; it only says which files to open.
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +33,8 @@ class Places(NamedTuple):
 
 def user_name() -> str:
     """Return what the operating system calls the account of this process."""
+    import getpass  # noqa: PLC0415 - most questions name nobody
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -42,7 +42,7 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
 def _follow_subscripts(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`read 'a[$(command)]'`: a builtin expands the subscripts of the names that it is given."""
     for word in command.argv[1:]:
-        if "[" in word.text and _SUBSCRIPT.match(word.text):
+        if "[" in word.text and re.match(_SUBSCRIPT, word.text):
             simulation.looked_into(word.text, scope.copy(), command.frame)
 
 
@@ -59,7 +59,7 @@ def _run_line(
     simulation.run_nested(line, scope.outside(), command.frame, via=via or command.program)
 
 
-_SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[.*(?:\$\(|`)", re.DOTALL)
+_SUBSCRIPT: Final = r"(?s)[A-Za-z_]\w*\[.*(?:\$\(|`)"
 _FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
 _SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
 _SHELL_STARTUP: Final = frozenset(("rcfile", "init-file"))
@@ -196,7 +196,7 @@ def _run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -
 
 
 _EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
-_NUL_DIVIDES: Final = re.compile(r"-[rtpxo]{0,9}0|--null$")
+_NUL_DIVIDES: Final = r"-[rtpxo]{0,9}0|--null$"
 _EXEC_ENDS: Final = frozenset((";", "\\;", "+"))
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
@@ -234,7 +234,7 @@ def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word]
         elif text.startswith(("-I", "-i", "-J", "--replace=")):
             placeholder = text.partition("=")[2] if "=" in text else text[2:]
             placeholder = placeholder or "{}"
-        elif _NUL_DIVIDES.match(text):
+        elif re.match(_NUL_DIVIDES, text):
             divider = "\0"
         index += 2 if text in values else 1
     return words[index:], placeholder, divider
@@ -320,7 +320,7 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
 _EXPECTED: Final = (
     r"(?:^|[;\n{\[])\s{0,99}(?:spawn|system|exec|send)(?: --?\w{0,20}){0,9}( [^;\n]{1,4096})"
 )
-_GIT_PROGRAMS: Final = re.compile(
+_GIT_PROGRAMS: Final = (
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)"
     r"|diff\.external|sequence\.editor|interactive\.difffilter|web\.browser|pager\..*"
     r"|(?:diff|difftool|mergetool|merge|filter|browser|man|gpg|guitool|sendemail|credential|trailer)"
@@ -381,7 +381,7 @@ def _git_setting(
     simulation: Simulation, name: str, line: str, command: Command, scope: Scope
 ) -> None:
     """Follow what a setting makes git run."""
-    if line.startswith("!") or _GIT_PROGRAMS.fullmatch(name.lower()):
+    if line.startswith("!") or re.fullmatch(_GIT_PROGRAMS, name.lower()):
         _run_line(simulation, line.lstrip("!"), command, scope, via=f"git -c {name}")
 
 

@@ -144,15 +144,12 @@ class _Signature:
         self._name = name
         self._places = tuple((place, checks.get(place, _as_it_is)) for place in places)
         self._checks = checks
+        self._taken = [frozenset(places[:count]) for count in range(len(places) + 1)]
         self._needed: Sequence[Sequence[str]] = ()
 
     def need(self, names: Sequence[str]) -> None:
         """Demand these names: for each number of values that come by place, those still open."""
-        placed = [place for place, _ in self._places]
-        self._needed = [
-            tuple(name for name in names if name not in placed[:count])
-            for count in range(len(placed) + 1)
-        ]
+        self._needed = [tuple(name for name in names if name not in taken) for taken in self._taken]
 
     def placed(self, args: Sequence[object]) -> Sequence[Any]:
         """Return the values that were given by their place."""
@@ -175,7 +172,7 @@ class _Signature:
         for name in self._needed[placed]:
             if name not in given:
                 raise InputError(f"`{self._name}` needs `{name}`: it is missing")
-        if given and any(name in given for name, _ in self._places[:placed]):
+        if not self._taken[placed].isdisjoint(given):
             raise InputError(f"`{self._name}` got a value by its place and by its name as well")
         return given
 

@@ -26,14 +26,12 @@ _LOADED: Final = frozenset(
     ).split()
 )
 _LOADING: Final = {
-    "LD_LIBRARY_PATH": re.compile(r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm)"),
-    "NODE_OPTIONS": re.compile(r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)\b"),
-    "PYTHONBREAKPOINT": re.compile(r"^(?:os|posix|pty|subprocess|shutil|builtins|runpy|code)\b"),
-    "RUBYOPT": re.compile(r"(?:^|\s)-r"),
-    "JAVA_TOOL_OPTIONS": re.compile(r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError="),
-    "GIT_CONFIG_PARAMETERS": re.compile(
-        r"(?i)command|pager|editor|external|alias|helper|fsmonitor"
-    ),
+    "LD_LIBRARY_PATH": r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm)",
+    "NODE_OPTIONS": r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)\b",
+    "PYTHONBREAKPOINT": r"^(?:os|posix|pty|subprocess|shutil|builtins|runpy|code)\b",
+    "RUBYOPT": r"(?:^|\s)-r",
+    "JAVA_TOOL_OPTIONS": r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError=",
+    "GIT_CONFIG_PARAMETERS": r"(?i)command|pager|editor|external|alias|helper|fsmonitor",
 }
 _SAME: Final = {
     "_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
@@ -65,4 +63,4 @@ def loads(name: str, value: str) -> bool:
     if name in _LOADED:
         return bool(value)
     pattern = _LOADING.get(_SAME.get(name, name))
-    return pattern is not None and pattern.search(value) is not None
+    return pattern is not None and re.search(pattern, value) is not None

@@ -8,31 +8,32 @@ from typing import Final, NamedTuple
 
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
 _STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*+"
-_AWK_GETLINE: Final = re.compile(rf"({_STRINGS})\s{{0,9}}\|&?\s{{0,9}}getline")
-_AWK_PIPE: Final = re.compile(rf"(?<!\|)\|&?(?!\|)\s{{0,9}}({_STRINGS})")
-_AWK_FILE: Final = re.compile(rf"\bprintf?\b[^;}}\n>|]*+(>>?)\s{{0,9}}({_STRINGS})")
-_AWK_COMPUTED: Final = re.compile(
+_AWK_GETLINE: Final = rf"({_STRINGS})\s{{0,9}}\|&?\s{{0,9}}getline"
+_AWK_PIPE: Final = rf"(?<!\|)\|&?(?!\|)\s{{0,9}}({_STRINGS})"
+_AWK_FILE: Final = rf"\bprintf?\b[^;}}\n>|]*+(>>?)\s{{0,9}}({_STRINGS})"
+_AWK_COMPUTED: Final = (
     r"(?<!\|)\|&?(?!\|)\s{0,9}(?!getline|\"|&)[A-Za-z_$(]|[A-Za-z_)\]]\s{0,9}\|&?\s{0,9}getline"
 )
-_AWK_ESCAPE: Final = re.compile(r"\\(.)")
-_SED_ADDRESS: Final = re.compile(
+_AWK_ESCAPE: Final = r"\\(.)"
+_SED_ADDRESS: Final = (
     r"[\s;{}]*(?:(?:\d+(?:~\d+)?|\$|[+~]\d+|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<mark>.)(?:(?!(?P=mark)).)*(?P=mark)[IM]*)"
     r"[\s,]*)*!?\s*"
 )
 _SED_TEXT: Final = frozenset("aicrRbtT:")
-_SED_REST: Final = re.compile(r"[^\n]*")
-_MAKE_SHELL: Final = re.compile(r"\$[({]shell\s+|!=")
-_EDITOR_SHELL: Final = re.compile(
-    r"(?m)(?:^|[|:\s])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?(?:r(?:ead)?\s+|w(?:rite)?\s+|te(?:rminal)?\s+)?!(.+)"
+_SED_REST: Final = r"[^\n]*"
+_MAKE_SHELL: Final = r"\$[({]shell\s+|!="
+_EDITOR_SHELL: Final = (
+    r"(?m)(?:^|[|:\s])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?"
+    r"(?:r(?:ead)?\s+|w(?:rite)?\s+|te(?:rminal)?\s+)?!(.+)"
 )
-_EDITOR_CALLS: Final = re.compile(
+_EDITOR_CALLS: Final = (
     r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
     r"|async-shell-command|call-process-shell-command|os\.execute|compile)"
     r"[\s(]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')"
 )
 
 
-_CALLS: Final = re.compile(
+_CALLS: Final = (
     r"(?m)\b(?:system|e?syscmd|popen)\s{0,9}\([\s`'\"]{0,9}([^`'\")\n]{1,4096})"
     r"|^[ \t]{0,9}!(?![<>=])([^\n]{1,4096})|`([^`'\n]{1,4096})`"
 )
@@ -53,36 +54,36 @@ class Ran(NamedTuple):
 def ran_by_awk(script: str) -> Iterator[Ran]:
     """Return what an awk script pipes into or out of commands, and writes."""
     for pattern in (_AWK_GETLINE, _AWK_PIPE):
-        for found in pattern.finditer(script):
+        for found in re.finditer(pattern, script):
             yield Ran(line=_awk_text(found[1]))
-    for found in _AWK_FILE.finditer(script):
+    for found in re.finditer(_AWK_FILE, script):
         yield Ran(written=_awk_text(found[2]), appends=found[1] == ">>")
-    if _AWK_COMPUTED.search(re.sub(_STRING, '""', script)):
+    if re.search(_AWK_COMPUTED, re.sub(_STRING, '""', script)):
         yield Ran(computed=True)
 
 
 def _awk_text(strings: str) -> str:
     parts = re.findall(_STRING, strings)
-    return "".join([_AWK_ESCAPE.sub(r"\1", part[1:-1]) for part in parts])
+    return "".join([re.sub(_AWK_ESCAPE, r"\1", part[1:-1]) for part in parts])
 
 
 def ran_by_sed(script: str) -> Iterator[Ran]:
     """Return what a sed script runs (`e`, `s///e`) and writes (`w`, `s///w`)."""
     index = 0
     while index < len(script):
-        address = _SED_ADDRESS.match(script, index)
+        address = re.compile(_SED_ADDRESS).match(script, index)
         index = address.end() if address else index
         letter = script[index : index + 1]
         index += 1
         if letter in {"s", "y"}:
             _, mark, index = _sed_part(script, "", index)
             replacement, _, index = _sed_part(script, mark, index)
-            flags = _SED_REST.match(script, index)
+            flags = re.compile(_SED_REST).match(script, index)
             text, _, rest = (flags[0] if flags else "").partition(";")
             yield from _of_substitution(letter, replacement, text)
             index += len(text) + (1 if rest else 0)
         elif letter in {"e", "w", "W"}:
-            rest = _SED_REST.match(script, index)
+            rest = re.compile(_SED_REST).match(script, index)
             text = rest[0].strip() if rest else ""
             index = len(script) if rest is None else rest.end()
             if letter == "e":
@@ -90,7 +91,7 @@ def ran_by_sed(script: str) -> Iterator[Ran]:
             else:
                 yield Ran(written=text)
         elif letter in _SED_TEXT:
-            rest = _SED_REST.match(script, index)
+            rest = re.compile(_SED_REST).match(script, index)
             index = len(script) if rest is None else rest.end()
         elif letter == "#":
             index = script.find("\n", index) + 1 or len(script)
@@ -125,7 +126,7 @@ def recipes_in(makefile: str) -> Iterator[str]:
             _, mark, recipe = line.partition(";")
             if mark and ":" in line[: line.index(";")]:
                 yield recipe.strip().lstrip("@-+")
-        for found in _MAKE_SHELL.finditer(line):
+        for found in re.finditer(_MAKE_SHELL, line):
             yield _up_to_its_end(line[found.end() :])
 
 
@@ -140,13 +141,13 @@ def _up_to_its_end(text: str) -> str:
 
 def ran_by_editor(script: str) -> Iterator[str]:
     """Return the command lines that commands of an editor run: `:!ls`, `system("ls")`."""
-    for found in _EDITOR_SHELL.finditer(script):
+    for found in re.finditer(_EDITOR_SHELL, script):
         yield found[1]
-    for found in _EDITOR_CALLS.finditer(script):
+    for found in re.finditer(_EDITOR_CALLS, script):
         yield (found[1] or found[2] or "").replace('\\"', '"')
 
 
 def ran_by_call(script: str) -> Iterator[str]:
     """Return the command lines that scripts of dc, gnuplot or m4 run: `!ls`, `system("ls")`."""
-    for found in _CALLS.finditer(script):
+    for found in re.finditer(_CALLS, script):
         yield found[found.lastindex or 0]

@@ -13,7 +13,7 @@ from interlock.commands.shell.command import Redirect, SimpleCommand
 from interlock.commands.shell.pieces import fields_of, one_word
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.scope import Function, Shell
-from interlock.commands.shell.syntax import Tree
+from interlock.commands.shell.syntax import WORD_KINDS, Tree
 from interlock.commands.shell.word_reader import BODY, PLAIN, TEXT, WordReader
 from interlock.commands.shell.words import Word, literal, unknown
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SPECIAL: Final = frozenset("*?[{\\$`'\"<>")
-WORD_KINDS: Final = frozenset(
-    (
-        "word number string raw_string ansi_c_string translated_string concatenation expansion"
-        " simple_expansion command_substitution arithmetic_expansion process_substitution"
-        " variable_name special_variable_name test_operator extglob_pattern regex brace_expression"
-    ).split()
-)
-"""What the grammar calls words; what it could not read is none of them."""
 _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution"))
 _QUOTES: Final = frozenset("'\"\\")
 _NO_COMMANDS: Final[Mapping[int, tuple[int, Function]]] = {}

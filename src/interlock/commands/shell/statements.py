@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from interlock.commands.shell.assignment import Assignment
 from interlock.commands.shell.command import Frame, SimpleCommand, Unresolved
-from interlock.commands.shell.expansion import WORD_KINDS, Expander
 from interlock.commands.shell.plain_lines import plain_pipelines
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream, joined
 from interlock.commands.shell.scope import Function, Scope, Shell
 from interlock.commands.shell.syntax import (
+    WORD_KINDS,
     Tree,
     parse,
     parsed_length,
@@ -23,12 +23,13 @@ from interlock.commands.shell.syntax import (
     parts_of_list,
     unfolded,
 )
-from interlock.commands.shell.word_reader import TEXT, WordReader
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.values.allowance import Budget
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from interlock.commands.shell.expansion import Expander
 
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 _BEFORE_A_CUT: Final = WORD_KINDS | {"command_name"}
@@ -130,6 +131,8 @@ class Walker(ABC):
         return printed
 
     def _expander(self, tree: Tree, scope: Scope, frame: Frame) -> Expander:
+        from interlock.commands.shell.expansion import Expander  # noqa: PLC0415 - a plain line needs none
+
         return Expander(tree, self._shell(scope, frame))
 
     def _shell(self, scope: Scope, frame: Frame) -> Shell:
@@ -143,10 +146,14 @@ class Walker(ABC):
 
     def looked_into(self, text: str, scope: Scope, frame: Frame) -> None:
         """Follow the commands in a text that is expanded without being a word of the line."""
+        from interlock.commands.shell.word_reader import TEXT, WordReader  # noqa: PLC0415 - the same
+
         WordReader(text, self._shell(scope, frame)).pieces(TEXT)
 
     def computed(self, expression: str, scope: Scope, frame: Frame) -> Word:
         """Return what an expression of numbers comes to; what it changes is changed."""
+        from interlock.commands.shell.word_reader import WordReader  # noqa: PLC0415 - the same
+
         return WordReader(expression, self._shell(scope, frame)).computed(expression)
 
     def _substituted(self, inside: Function | str, scope: Scope, frame: Frame) -> Stream:

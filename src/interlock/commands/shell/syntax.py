@@ -26,6 +26,14 @@ _CLOSERS: Final = (
 
 A `}` is also taken for a word where one is missing.
 """
+WORD_KINDS: Final = frozenset(
+    (
+        "word number string raw_string ansi_c_string translated_string concatenation expansion"
+        " simple_expansion command_substitution arithmetic_expansion process_substitution"
+        " variable_name special_variable_name test_operator extglob_pattern regex brace_expression"
+    ).split()
+)
+"""What the grammar calls words; what it could not read is none of them."""
 _LETTERS_FOR_THE_REST: Final = bytes(range(128)) + b"x" * 128
 _SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048

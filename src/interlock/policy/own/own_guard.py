@@ -27,6 +27,7 @@ _POLICIES: Final = ("~/.config/interlock/policy.toml", ".config/interlock/policy
 _HOMES: Final = frozenset(("/root", "/var/root"))
 _ROOTS: Final = frozenset(("/", "~"))
 _GLOB_CHARS: Final = frozenset("*?[")
+_GLOB_CHAR: Final = re.compile(r"[*?\[]")
 _PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
 _PTH_FILES: Final = "/*.pth"
 _VARIABLES: Final = {
@@ -100,6 +101,7 @@ class OwnGuard:
         # Python looks for these files in folders of packages alone.
         pth_files = (place for place in self._code if place.endswith(_PTH_FILES))
         self._libraries = frozenset(place.removesuffix(_PTH_FILES) for place in pth_files)
+        self._begin_with, self._lead_here = _marks(self._data, self._code)
         self._is_elsewhere = any(OWN_PROGRAM not in place for place in self._data)
         self.databases = tuple(each.lower() for each in places.databases)
         """Ledgers in a database: `host/name`."""
@@ -110,7 +112,9 @@ class OwnGuard:
         if len(path) > MAX_PATH:
             return None
         path = _form(path)
-        is_glob = not _GLOB_CHARS.isdisjoint(path) and path[0] in _ROOTS
+        is_glob = path[0] in _ROOTS and not _GLOB_CHARS.isdisjoint(path)
+        if not is_glob and not path.startswith(self._begin_with) and path not in self._lead_here:
+            return None
         reaches = _reaches_by_glob if is_glob else _reaches
         if any(reaches(path, place) for place in self._data):
             may_be_read = path in self._readable
@@ -176,12 +180,28 @@ def _forms(places: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_form, places)))
 
 
+def _marks(data: Sequence[str], code: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return what every path to one of the places begins with, and the folders on the way there.
+
+    Nearly every path is neither, and that is seen at once.
+    """
+    begin_with = {*data, *(_GLOB_CHAR.split(place, maxsplit=1)[0] for place in code)}
+    lead_here: set[str] = set(_ROOTS)
+    for place in (*data, *code):
+        parts = place.split("/")
+        lead_here.update("/".join(parts[:count]) for count in range(1, len(parts)))
+    # Whose home it is may be known by a pattern only.
+    return (*begin_with, *(home.rstrip("*") for home in _HOMES_OF_ALL)), frozenset(lead_here)
+
+
 def _form(path: str) -> str:
     """Return a path as it is compared: some file systems do not tell `.Config` from `.config`."""
     if path.startswith("/proc/"):
         path = re.sub(_PROCESS_ROOT, "", path) or "/"
-    # Everybody's home is also one's own.
-    path = canonical_path(re.sub(_HOME_OF_ALL, "~/", path)).lower()
+    if "*" in path:
+        # Everybody's home is also one's own.
+        path = re.sub(_HOME_OF_ALL, "~/", path)
+    path = canonical_path(path).lower()
     return "~" if path in _HOMES else path.rstrip("/") or "/"
 
 

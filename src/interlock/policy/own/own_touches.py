@@ -135,7 +135,7 @@ _SQL_WRITES: Final = (
 )
 _READ_ONLY: Final = ("-readonly", "--readonly", "-ro")
 _READ_ONLY_URI: Final = ("mode=ro", "immutable=1")
-_SEPARATORS: Final = r"[=:,@]"
+_SEPARATORS: Final = re.compile(r"[=:,@]")
 _STARTS_OF_PATHS: Final = frozenset("~$*?[")
 _STARTS_OF_NAMES: Final = frozenset("/~.$")
 _PRINTED: Final = "$(…)"
@@ -152,18 +152,23 @@ def worst_touch(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> 
 
 def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Iterator[Touch]:
     for effect in found.effects:
-        yield from _by_effect(effect, guard)
+        if effect.target:
+            yield from _by_effect(effect, guard)
+    if len(found.commands) > 1:
+        yield from _by_computed_names(found)
     line = _Line(found.commands)
-    yield from _by_computed_names(found)
     for index, command in enumerate(found.commands):
-        yield from _by_redirects(command, guard)
+        if command.redirects:
+            yield from _by_redirects(command, guard)
         if command.program.partition(".")[0] == OWN_PROGRAM or command.program in _NOTED:
             continue
         if _only_tells(command):
             yield from _by_names_handed_on(index, line, guard)
             continue
-        yield from _by_names_flowing_in(command, guard)
-        yield from _by_database(command, programs, guard)
+        if command.frame.stdin.text is not None:
+            yield from _by_names_flowing_in(command, command.frame.stdin.text, guard)
+        if guard.databases:
+            yield from _by_database(command, programs, guard)
         if command.program in _SEARCHERS:
             yield from _by_globs(command, guard)
         yield from _by_words(index, line, programs, guard)
@@ -212,10 +217,9 @@ def _by_redirects(command: Command, guard: OwnGuard) -> Iterator[Touch]:
             yield Touch(Decision.BLOCK, "reads", target)
 
 
-def _by_names_flowing_in(command: Command, guard: OwnGuard) -> Iterator[Touch]:
+def _by_names_flowing_in(command: Command, given: str, guard: OwnGuard) -> Iterator[Touch]:
     """Say what it means that the names of files flow into what opens them."""
-    given = command.frame.stdin.text
-    if given is None or not _opens_names_of_input(command):
+    if not _opens_names_of_input(command):
         return
     for name in given.split()[:_MAX_NAMES]:
         relation = guard.relation(placed(name, command.cwd))
@@ -315,8 +319,6 @@ def writes_own(path: str, guard: OwnGuard) -> bool:
 
 
 def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
-    if not effect.target:
-        return
     relation = guard.relation(placed(effect.target, effect.command.cwd))
     if relation is None:
         return
@@ -509,8 +511,8 @@ def _paths_in(word: Word, folders: Sequence[Word], cwd: str | None) -> Iterator[
     if len(text) > MAX_PATH or "\n" in text:
         return
     pieces = [text if text[:1] != "-" else text[2:]]
-    if re.search(_SEPARATORS, text) is not None:
-        pieces += re.split(_SEPARATORS, text)[:_MAX_PIECES]
+    if _SEPARATORS.search(text) is not None:
+        pieces += _SEPARATORS.split(text)[:_MAX_PIECES]
     for piece in filter(None, pieces):
         yield placed(piece, cwd)
         for folder in folders:
@@ -519,7 +521,7 @@ def _paths_in(word: Word, folders: Sequence[Word], cwd: str | None) -> Iterator[
 
 def _by_database(command: Command, programs: Programs, guard: OwnGuard) -> Iterator[Touch]:
     """Say what a client does to a database that holds the ledger."""
-    if not guard.databases or programs.of(command.program).sql is None:
+    if programs.of(command.program).sql is None:
         return
     named = [word.text for word in command.argv[1:]]
     named += [value.text for name, value in command.assignments if name.startswith("PG")]
