@@ -23,6 +23,7 @@ _QUOTES = b"\\\"'`"
 _SHORT_TEXT = 2048
 _CHEAP_LOOKS = 8
 _TESTED = 32
+_SET_BYTES = 32 << 20
 
 
 _OWN: Final = SecretRule(
@@ -158,7 +159,7 @@ class _Places:
 
     def of(self, literal: bytes) -> Iterable[int]:
         """Return the places of one of the literals."""
-        return self._found(literal) if self._known is None else self._known.get(literal, ())
+        return self._found(literal) if self._known is None else self._known[literal]
 
     def _found(self, literal: bytes) -> Iterator[int]:
         text = self._texts[literal.islower()]
@@ -169,18 +170,23 @@ class _Places:
 
     def _in_one_pass(self, literals: Iterable[bytes]) -> dict[bytes, list[int]]:
         """Look at every place once, whatever the number of literals."""
-        grams: dict[bytes, list[bytes]] = {}
+        grams: dict[tuple[int, ...], list[tuple[bytes, bytes, list[int]]]] = {}
         known: dict[bytes, list[int]] = {}
         for literal in literals:
             if len(literal) < _GRAM:
                 known[literal] = list(self._found(literal))
             else:
-                grams.setdefault(literal[:_GRAM].lower(), []).append(literal)
-        text = self._texts[True]
-        for at in [at for at in range(len(text)) if text[at : at + _GRAM] in grams]:
-            for literal in grams[text[at : at + _GRAM]]:
-                if self._texts[literal.islower()].startswith(literal, at):
-                    known.setdefault(literal, []).append(at)
+                known[literal] = []
+                text = self._texts[literal.islower()]
+                grams.setdefault(tuple(literal[:_GRAM].lower()), []).append(
+                    (literal, text, known[literal])
+                )
+        lower = self._texts[True]
+        for at, gram in enumerate(zip(*(lower[start:] for start in range(_GRAM)), strict=False)):
+            if gram in grams:
+                for literal, text, found in grams[gram]:
+                    if text.startswith(literal, at):
+                        found.append(at)
         return known
 
 
@@ -301,7 +307,10 @@ class LiteralSet:
         return sorted(self._set.Match(data) or ())
 
     def _built(self) -> re2.Set:
-        literals = re2.Set.SearchSet(_options())
+        options = _options()
+        # Where a text holds many of them, what was learnt of it must not be forgotten at once.
+        options.max_mem = _SET_BYTES
+        literals = re2.Set.SearchSet(options)
         for literal in self._literals:
             pattern = re2.escape(literal)
             literals.Add(b"(?i:%b)" % pattern if literal.islower() else pattern)
