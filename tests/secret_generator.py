@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from interlock.secrets.credential_rules import SecretRule
 
@@ -68,6 +69,7 @@ def _vendor_prefix(rule: SecretRule) -> str:
     return f"{rule.literals[0].strip('_-. ')}_key="
 
 
+@cache
 def _closing_bracket(text: str, opening: int) -> int:
     place = opening + 1
     while place < len(text):
@@ -79,6 +81,7 @@ def _closing_bracket(text: str, opening: int) -> int:
     return -1
 
 
+@cache
 def _characters(inside: str) -> Sequence[str]:
     if inside.startswith("^"):
         return sorted(set(string.ascii_letters + string.digits) - set(inside))

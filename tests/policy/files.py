@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.document import MergedPolicy
-from interlock.policy.config.layers import KnownRules, Role, merge
+from interlock.policy.config.layers import KnownRules, Layer, Role, merge
 from interlock.policy.config.parser import read_layer
 from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.policy_files import default_policy_text
@@ -39,12 +40,14 @@ def merged(
         (Role.USER, "policy.toml", user),
         (Role.PROJECT, "interlock.toml", project),
     )
-    layers = [
-        read_layer(name, text, role, known=KNOWN, compile_condition=condition_problem)
-        for role, name, text in files
-        if text is not None
-    ]
+    layers = [_layer(role, name, text) for role, name, text in files if text is not None]
     return merge(layers, KNOWN)
+
+
+@lru_cache(maxsize=8)
+def _layer(role: Role, name: str, text: str) -> Layer:
+    # The defaults are by far the longest, and nearly always the same.
+    return read_layer(name, text, role, known=KNOWN, compile_condition=condition_problem)
 
 
 def complaints(user: str | None = None, project: str | None = None) -> list[str]:
