@@ -5,6 +5,7 @@ once, by its field: type, bounds, default, meaning and which direction is strict
 is a long list stands in `defaults.toml` instead.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
@@ -202,8 +203,16 @@ def _completed(kept: dict[str, object], defaults: dict[str, object]) -> dict[str
 def canonical_bytes(policy: Policy) -> bytes:
     """Return the policy as JSON with sorted keys: the same bytes in every process."""
     # Encoding once and reading it back leaves nothing but what JSON knows: no tuple, no enum.
-    plain: object = msgspec.json.decode(msgspec.json.encode(policy))
-    return msgspec.json.encode(_with_literal_fractions(plain), order="sorted")
+    plain = msgspec.json.decode(msgspec.json.encode(policy), type=dict[str, object])
+    literal = {
+        name: _with_literal_fractions(section) if _has_fraction(section) else section
+        for name, section in plain.items()
+    }
+    return msgspec.json.encode(literal, order="sorted")
+
+
+def _has_fraction(section: object) -> bool:
+    return re.search(rb"\d[.eE]", msgspec.json.encode(section)) is not None
 
 
 def _with_literal_fractions(value: object) -> object:

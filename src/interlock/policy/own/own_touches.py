@@ -158,8 +158,7 @@ def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Ite
         yield from _by_computed_names(found)
     line = _Line(found.commands)
     for index, command in enumerate(found.commands):
-        if command.redirects:
-            yield from _by_redirects(command, guard)
+        yield from _by_redirects(command, guard)
         if command.program.partition(".")[0] == OWN_PROGRAM or command.program in _NOTED:
             continue
         if _only_tells(command):
