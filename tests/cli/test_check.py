@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock, interlock_process
+from cli.asking import interlock, interlock_process, make_operator
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
 
 
@@ -167,3 +167,47 @@ def test_what_goes_wrong_at_once_is_said_as_anywhere(
     assert at_once.returncode == ordinary.exit_code == 1
     assert at_once.stderr == ordinary.stderr_bytes
     assert at_once.stderr.startswith(b"Error: the policy does not load")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["git status"], "a line is asked about by `interlock check command 'git status'`"),
+        (["git", "status"], "a line is asked about by `interlock check command 'git status'`"),
+        (["comand", "ls"], "did you mean `command`?"),
+        (["command", "git", "status"], "a line stands in quotes, `interlock check command 'git s"),
+        (["command", "ls", "-l", "a"], "a line stands in quotes, `interlock check command 'ls -l"),
+        (["command", "--json", "git", "log"], "a line stands in quotes, `interlock check command"),
+    ],
+)
+def test_whoever_does_not_quote_a_line_or_leaves_out_what_it_is_is_told_how(
+    arguments: list[str], told: str
+) -> None:
+    result = interlock("check", *arguments)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_a_misspelt_option_alone_is_told_as_that() -> None:
+    result = interlock("check", "command", "--explian", "ls")
+
+    assert result.exit_code == 2
+    assert "quotes" not in result.stderr
+
+
+def test_a_policy_that_only_an_operator_may_take_is_told_of(place: str, empty_place: Path) -> None:
+    home = empty_place.parent / "config"
+    home.mkdir(exist_ok=True)
+    make_operator(place)
+    before = interlock("check", "command", "ls")
+    (home / "policy.toml").write_text("[diff-size]\nthreshold = 9000\n")
+    looser = interlock("check", "command", "ls")
+
+    assert (before.exit_code, before.stderr) == (0, "")
+    assert looser.exit_code == 0
+    assert looser.stderr.startswith("Note: no run gets this policy yet: the policy is looser")
+    assert "interlock policy adopt" in looser.stderr
+    assert interlock("check", "command", "--json", "ls").stderr == ""
+    named = interlock("check", "command", "--policy", str(home / "policy.toml"), "ls")
+    assert named.stderr == ""

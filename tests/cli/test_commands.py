@@ -146,7 +146,7 @@ def test_unknown_command_is_misuse() -> None:
 Usage: interlock [OPTIONS] COMMAND [ARGS]...
 Try 'interlock --help' for help.
 
-Error: No such command 'nonsense'.
+Error: there is no command `nonsense`: `interlock --help` lists them
 """)
 
 
@@ -271,3 +271,10 @@ def test_policy_test_runs_the_examples_of_own_rules(policy: Path) -> None:
 
     assert report["examples"] > 3
     assert "no-deploys" not in {failure["rule"] for failure in report["failures"]}
+
+
+def test_a_misspelt_command_is_told_with_what_was_likely_meant() -> None:
+    result = interlock("aprove", "x")
+
+    assert result.exit_code == 2
+    assert "there is no command `aprove`: did you mean `approve`?" in result.stderr

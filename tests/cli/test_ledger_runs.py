@@ -165,7 +165,7 @@ Figures
   tokens   78,000 (60,000 in, 18,000 out)
   cost     $0.00, and 78,000 tokens of unknown price
   tests    10 passed, 2 failed
-  broken   1 rule
+  broken   1 violation of 1 rule
   rules    no-print 1
   places   src/cart.py:3 1
 

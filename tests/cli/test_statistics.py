@@ -70,5 +70,6 @@ def test_the_rules_that_were_broken_most_come_first(place: str) -> None:
 
         shown = interlock("show", run.id).stdout
 
+    assert "broken   9 violations of 6 rules\n" in shown
     assert "rules    rule-a 3, rule-c 2, rule-b 1, rule-d 1, rule-e 1 and 1 more\n" in shown
     assert "places   a.py 3, c.py 2, b.py 1, d.py 1, e.py 1 and 1 more\n" in shown

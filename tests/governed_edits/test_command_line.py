@@ -97,6 +97,18 @@ def test_the_beginning_of_an_id_is_enough_while_it_names_one(folder: Path, place
     assert "nothing on record can be put back as `zz`" in nothing.stderr
 
 
+def test_nobody_there_to_answer_is_told_how_to_do_without(folder: Path, place: str) -> None:
+    undo_id = _applied()
+    changed = (folder / "a.txt").read_text()
+
+    for stdin, told in (("", "`--yes` puts back without asking"), ("n\n", "nothing was put back")):
+        result = interlock("undo", undo_id, stdin=stdin)
+
+        assert result.exit_code == 1
+        assert told in result.stderr
+        assert (folder / "a.txt").read_text() == changed
+
+
 def test_what_was_applied_is_told(folder: Path) -> None:
     edits = [*_EDITS["edits"], {"path": "new/b.txt", "old": "", "new": "b\n"}]
 

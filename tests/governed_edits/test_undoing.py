@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -221,3 +224,39 @@ def _judged_with(interlock: Interlock, run_id: str, kept: UndoSnapshot) -> Work[
         transaction.append(run_id, event, at=interlock.governor.clock.now(), by=SYSTEM)
 
     return Work(plan, locks=(f"run/{run_id}",))
+
+
+def test_the_beginning_of_an_id_is_enough_from_python(bench: Workbench) -> None:
+    bench.write("a.txt", NOTES)
+    told = bench.apply(an_edit("a.txt", "two", "2"))
+    assert told.undo_id is not None
+
+    with bench.opened() as interlock:
+        done = interlock.undo(told.undo_id[:13])
+
+    assert done.id == told.undo_id
+    assert bench.files() == {"a.txt": NOTES.encode()}
+
+
+def test_a_record_in_memory_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, passing = tmp_path / "state", tmp_path / "passing"
+    passing.mkdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(kept))
+    monkeypatch.setattr(tempfile, "tempdir", str(passing))
+    (tmp_path / "a.txt").write_text(NOTES)
+    interlock = Interlock.open(":memory:")
+    run = interlock.run("t", workspace=tmp_path)
+    told = run.apply_edits(an_edit("a.txt", "two", "2"))
+    assert told.undo_id is not None
+    done = interlock.undo(told.undo_id)
+    held = list(passing.iterdir())
+    interlock.close()
+    del interlock, run
+    gc.collect()
+
+    assert done.id == told.undo_id
+    assert (tmp_path / "a.txt").read_text() == NOTES
+    assert (len(held), list(passing.iterdir())) == (1, [])
+    assert not list(kept.rglob("*undo*"))

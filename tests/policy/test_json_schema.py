@@ -12,7 +12,7 @@ from interlock.policy.config.complaints import is_table
 from interlock.policy.config.document import KEYS
 from interlock.policy.config.reference import policy_json_schema
 from policy.documents import Document, documents
-from policy.files import DEFAULTS, LISTS
+from policy.files import DEFAULTS, LISTS, complaints, merged
 
 SCHEMA = policy_json_schema(LISTS)
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
@@ -114,3 +114,38 @@ def test_every_key_is_described(path: str):
 
     assert is_table(place)
     assert place["description"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secretPatterns = ['tok_[a-z]{9}']",
+        "diffSizeThreshold = 300",
+        "[auto_continue]\nenabled = false\nmax_retries = 2",
+        f"{GATE}criteria = ['x']\nenforcementMode = 'advisory'",
+        f"{GATE}criteria = ['x']\nenforcement_mode = 'blocking'\nmaxAttempts = 3",
+        f"{GATE}criteria = ['x']\nfailureAction = 'abort'",
+        f"{GATE}criteria = ['x']\nretry_config = {{ max_attempts = 3, improvementHints = false }}",
+        f"{GATE}criteria = ['x']\nretryConfig = {{ max-attempts = 3, preserve_context = true }}",
+    ],
+)
+def test_the_names_of_other_definitions_are_valid_where_reading_takes_them(text: str):
+    merged(text)
+    VALIDATOR.validate(tomllib.loads(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secretPattern = ['x']",
+        "secretPatterns = 3",
+        "[auto_continue]\nenabld = true",
+        f"{GATE}criteria = ['x']\nfailureAction = 'boom'",
+        f"{GATE}criteria = ['x']\nretry_config = 3",
+        f"{GATE}criteria = ['x']\nretry_config = {{ mode = 'advisory' }}",
+        f"{GATE}criteria = ['x']\nmax_attempts = 3",
+    ],
+)
+def test_what_reading_refuses_of_them_is_not_valid(text: str):
+    assert complaints(text)
+    assert not VALIDATOR.is_valid(tomllib.loads(text))

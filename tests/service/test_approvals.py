@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -340,3 +340,32 @@ def test_a_question_asked_here_is_answered_there(reopened: OpenInterlock) -> Non
 
     assert run.command(_FORCE).allowed
     assert run.command(_FORCE).waits_for_person
+
+
+def test_the_beginning_of_an_id_is_enough(interlock: Interlock, operator: str) -> None:
+    run, other = interlock.run("t"), interlock.run("u")
+    asked = [each.command("git push --force").approval_id or "" for each in (run, other)]
+    begun = [_shortest(each, asked) for each in asked]
+
+    assert interlock.approve(begun[0], token=operator).id == asked[0]
+    assert interlock.deny(begun[1], token=operator).id == asked[1]
+    assert interlock.wait(begun[0], wait_s=0).state is ApprovalState.GRANTED
+    short = _shortest(run.id, [run.id, other.id])
+    assert interlock.halt(short, token=operator, reason="enough").id == run.id
+    assert interlock.lift(short, token=operator, reason="go on").id == run.id
+    (change,) = interlock.set_budget(f"run/{short}", {"tool_calls": 9}, token=operator)
+    assert change.scope == f"run/{run.id}"
+    with pytest.raises(InputError, match="could be more than one approval"):
+        interlock.approve(asked[0][:1], token=operator)
+    with pytest.raises(InputError, match="there is no approval `zz`: look at"):
+        interlock.approve("zz", token=operator)
+
+
+def _shortest(wanted: str, among: Sequence[str]) -> str:
+    """Return the shortest beginning that only one of them has."""
+    lengths = range(1, len(wanted))
+    return next(
+        wanted[:length]
+        for length in lengths
+        if sum(each.startswith(wanted[:length]) for each in among) == 1
+    )

@@ -93,7 +93,7 @@ def test_only_an_operator_changes_a_budget(interlock: Interlock, operator: str) 
 @pytest.mark.parametrize(
     ("scope", "told"),
     [
-        ("nonsense", "`nonsense` is not an account: expected one of `run/…`"),
+        ("nonsense", "`nonsense` is not an account: expected one of `run/...`"),
         ("week/shop", "`week/shop` is not an account"),
         ("run/nowhere", "there is no run `nowhere`"),
         ("tree/nowhere", "there is no run `nowhere`"),

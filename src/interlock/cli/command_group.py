@@ -93,6 +93,19 @@ class CommandGroup(click.Group):
         module = import_module(f"interlock.cli.{_HOMES[cmd_name]}")
         return cast("click.Command", getattr(module, f"{cmd_name}_command"))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; one that is misspelt is told with what was likely meant."""
+        name = args[0]
+        if name in _HOMES or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        from interlock.policy.config.complaints import nearest  # noqa: PLC0415 - only when something went wrong
+
+        near = nearest(name, SUMMARIES)
+        hint = f"did you mean `{near}`?" if near else "`interlock --help` lists them"
+        raise click.UsageError(f"there is no command `{name}`: {hint}", ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click calls it so
         """Write the list of commands, as click does, without loading them."""
         room = formatter.width - 6 - max(map(len, SUMMARIES))

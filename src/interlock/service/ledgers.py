@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -62,7 +63,9 @@ def open_governor(
     if policy is None:
         files = settings.current_places()
         policy = load_policy(user=files.user, project=files.project)
-    undo_store = Path(undo_store or found.undo)
+    # What nobody could put back once the process is over is not kept any longer.
+    is_passing = place is not None and os.fspath(place) == _MEMORY and undo_store is None
+    undo_store = _passing_store() if is_passing else Path(undo_store or found.undo)
     own = settings.current_own_places(
         ledgers=() if place is None else (os.fspath(place),),
         keys=None if keys is None else Path(keys),
@@ -82,6 +85,8 @@ def open_governor(
             own_places=own,
             opener=principal,
         )
+        if is_passing:
+            weakref.finalize(ledger, _remove, undo_store)
         governor.check_policies()
         if has_unfinished(undo_store):
             from interlock.service.records.known_sets import recover_if_possible  # noqa: PLC0415 - only where something died
@@ -91,6 +96,19 @@ def open_governor(
         ledger.close()
         raise
     return governor
+
+
+def _passing_store() -> Path:
+    """Return a folder that nobody else may look into."""
+    import tempfile  # noqa: PLC0415 - most ledgers are files
+
+    return Path(tempfile.mkdtemp(prefix="interlock-undo-"))
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # noqa: PLC0415 - most ledgers are files
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_ledger(

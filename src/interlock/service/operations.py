@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
+from interlock.ledger.abbreviations import found_approval, found_run, found_scope
 from interlock.ledger.ledger import Work
 from interlock.model.answers import (
     ReviewAnswer,
@@ -24,7 +25,6 @@ from interlock.model.principal import SYSTEM, Principal
 from interlock.model.review import GateAction
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.service.abbreviations import found_run
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.people.credentials import USUAL_COST, require_operator
@@ -132,7 +132,7 @@ class Operations:
             token,
             "choose",
             lambda asking: reviews.choose_by_review(
-                asking.of_run(run_id), review, GateAction(action), instructions=instructions
+                asking.of_named_run(run_id), review, GateAction(action), instructions=instructions
             ),
         )
 
@@ -140,14 +140,14 @@ class Operations:
     async def halt(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Stop a run and everything below it; only an operator's token does."""
         return await self._as_operator(
-            token, "halt", lambda asking: holds.halt(asking.of_run(run_id), reason=reason)
+            token, "halt", lambda asking: holds.halt(asking.of_named_run(run_id), reason=reason)
         )
 
     @entrance
     async def lift(self, run_id: str, *, token: str, reason: str) -> RunState:
         """Let a run go on that was paused or stopped; only an operator's token does."""
         return await self._as_operator(
-            token, "lift", lambda asking: holds.lift(asking.of_run(run_id), reason=reason)
+            token, "lift", lambda asking: holds.lift(asking.of_named_run(run_id), reason=reason)
         )
 
     @entrance
@@ -156,8 +156,9 @@ class Operations:
     ) -> Sequence[BudgetChanged]:
         """Give an account other limits, one for each that the budget names; an operator may."""
         limits = cast("Budget", budget).limits()
+        account = await self._driver.outside(lambda: found_scope(self.ledger.rows, scope))
         changes = [
-            budget_change(scope, dimension, limit, note=note)
+            budget_change(account, dimension, limit, note=note)
             for dimension in Dimension
             if (limit := limits.of(dimension)) is not None
         ]
@@ -167,17 +168,19 @@ class Operations:
     @entrance
     async def wait(self, approval_id: str, *, wait_s: Amount | None = None) -> Approval:
         """Wait until an approval is decided, runs out, or the time is up."""
+        found = await self._driver.outside(lambda: found_approval(self.ledger.rows, approval_id))
         return await self._driver.decision(
-            self.ledger, approval_id, clock=self.governor.clock, timeout_s=wait_s
+            self.ledger, found.id, clock=self.governor.clock, timeout_s=wait_s
         )
 
     @entrance
     async def undo(self, undo_id: str) -> Undone:
         """Put files back: a set of edits, or what was copied away before a command."""
-        from interlock.service.records.undo_records import put_back  # noqa: PLC0415 - rarely needed
+        from interlock.service.records.undo_records import found_undo, put_back  # noqa: PLC0415 - rarely needed
 
-        by = self._principal or SYSTEM
-        return await self.ask(Entry(lambda asking: put_back(asking.runs.context, undo_id, by)))
+        by, context = self._principal or SYSTEM, self.governor.context
+        found = await self._driver.outside(lambda: found_undo(context, undo_id))
+        return await self.ask(Entry(lambda asking: put_back(asking.runs.context, found, by)))
 
     @entrance
     async def checkpoint_store(self) -> None:

@@ -9,13 +9,13 @@ import apsw
 import msgspec
 
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_run
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
-from interlock.service.abbreviations import found_run
 from interlock.views.lookup import ALL
 
 SAFE_SQLITE: Final = (3, 51, 3)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from interlock.ledger.abbreviations import found_run
 from interlock.ledger.ledger import Ledger
-from interlock.model.approval import Approval
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
-from interlock.service.abbreviations import ambiguous, found_run, named
 from interlock.service.records.budgets import unknown_run
 
 SHORT: Final = 13
@@ -28,23 +27,6 @@ def found_state(ledger: Ledger, text: str) -> RunState:
     if state is None:
         raise unknown_run(run_id)
     return state
-
-
-def found_approval(rows: Rows, text: str) -> Approval:
-    """Return the question that an id or its beginning names, decided or not."""
-    exact = rows.approval(text)
-    if exact is not None:
-        return exact
-    asked = ((each.id, each) for each in rows.approvals(limit=ALL))
-    return named("approval", text, asked, "interlock approvals")
-
-
-def found_undo_id(ids: Sequence[str], text: str) -> str:
-    """Return the one of these ids that begins so; text that begins none is returned as it is."""
-    found = [each for each in ids if text and each.startswith(text)]
-    if len(found) > 1 and text not in found:
-        raise ambiguous("thing to put back", text, found)
-    return found[0] if len(found) == 1 else text
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:

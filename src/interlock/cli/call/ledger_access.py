@@ -15,9 +15,15 @@ from typing import Final, NoReturn
 from interlock import settings
 from interlock.cli.call.options import chosen_operator, chosen_place
 from interlock.cli.call.terminal import terminal
-from interlock.errors import DamagedError, InputError, LedgerError, NotPermittedError
+from interlock.errors import (
+    DamagedError,
+    InputError,
+    InterlockError,
+    LedgerError,
+    NotPermittedError,
+)
 from interlock.ledger.ledger import Ledger
-from interlock.model.principal import Principal, person_at
+from interlock.model.principal import SYSTEM, Principal, person_at
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Governor
@@ -32,6 +38,7 @@ from interlock.service.people.operators import (
 )
 from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_files import default_policy, load_policy
+from interlock.service.records.adoption import check_adoption
 from interlock.service.records.context import SystemClock
 
 _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
@@ -72,6 +79,22 @@ def first_governing() -> Generator[Interlock]:
     with reading_ledger(creates=True) as ledger:
         policy = load_policy(user=settings.current_places().user, project=None)
         yield Interlock(Governor(ledger, policy, SystemClock()))
+
+
+def policy_refused(policy: CompiledPolicy) -> str | None:
+    """Return why runs here would not get this policy; None where they would, or nobody can say."""
+    try:
+        place = chosen_place()
+        if not is_local(place) or not Path(place).expanduser().exists():
+            return None
+        with reading_ledger(problems=[]) as ledger:
+            check_adoption(ledger, policy, SYSTEM, None)
+    except NotPermittedError as error:
+        return str(error)
+    except (InterlockError, OSError):
+        # Whoever asks about a line is not answered with what is wrong with the ledger.
+        return None
+    return None
 
 
 def close_at_exit(ledger: Ledger) -> Callable[[], None]:

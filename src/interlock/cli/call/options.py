@@ -147,6 +147,12 @@ def chosen_user_policy() -> CompiledPolicy:
     return load_policy(user=chosen.get(_USER_FILE) or settings.current_places().user, project=None)
 
 
+def is_policy_found() -> bool:
+    """Whether the policy is the one of this folder and user, not one that the call names."""
+    chosen = click.get_current_context().meta
+    return not chosen.get(_USER_FILE) and not chosen.get(_NO_PROJECT)
+
+
 def chosen_policy() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
     chosen = click.get_current_context().meta

@@ -12,16 +12,12 @@ from interlock.cli.call.options import ledger_call, note_option, show
 from interlock.cli.text.render import Line, Span, Tone
 from interlock.cli.text.tables import bar_lines
 from interlock.errors import InputError
-from interlock.ledger.ledger import Ledger
+from interlock.ledger.abbreviations import found_scope
 from interlock.model.budget import (
     BudgetBalance,
     Dimension,
-    ScopeKind,
     micros_from_usd,
-    scope_from_id,
 )
-from interlock.model.run import LEDGER_RUN
-from interlock.service.abbreviations import found_run
 from interlock.service.operations import budget_change
 from interlock.views import units
 from interlock.views.run_view import account_value, balance_of
@@ -79,7 +75,7 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
 
 def _show(text: str) -> None:
     with reading_ledger() as ledger:
-        scope = _found_scope(ledger, text)
+        scope = found_scope(ledger.rows, text)
         balance = balance_of(ledger, scope, current_time())
     if balance is None:
         raise InputError(f"nothing was ever charged to `{scope}`, and it has no limit")
@@ -88,7 +84,7 @@ def _show(text: str) -> None:
 
 def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | None) -> None:
     with governing() as interlock:
-        scope = _found_scope(interlock.ledger, text)
+        scope = found_scope(interlock.ledger.rows, text)
         by = operator(interlock, "set a budget")
         changed = interlock.governor.answer(budget_change(scope, dimension, limit, note=note), by)
     before, after = (
@@ -102,23 +98,6 @@ def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | N
     )
     line = (Span(scope, Tone.STRONG), Span(f"  {dimension.value}: {' -> '.join(limits)}"))
     show({**value, "by": by.name, "note": changed.note}, [line])
-
-
-def _found_scope(ledger: Ledger, text: str) -> str:
-    """Return an account's name, with a run's id written out."""
-    try:
-        scope = scope_from_id(text)
-    except ValueError as error:
-        kinds = ", ".join(f"`{each.value}/...`" for each in ScopeKind)
-        raise InputError(f"`{text}` is not an account: expected one of {kinds}") from error
-    if scope.kind in (ScopeKind.RUN, ScopeKind.TREE):
-        run = found_run(ledger.rows, scope.name)
-        if run.id == LEDGER_RUN:
-            raise InputError(f"`{run.id}` is the ledger's own chain: it spends nothing")
-        return f"{scope.kind.value}/{run.id}"
-    if not scope.name:
-        raise InputError(f"`{text}` names nobody: expected such as `{scope.kind.value}/NAME`")
-    return scope.id
 
 
 def _balance_lines(balance: BudgetBalance) -> Iterator[Line]:

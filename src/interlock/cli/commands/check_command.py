@@ -18,8 +18,15 @@ import click
 import msgspec
 
 from interlock.cli.call.exit_code import exit_code_of
-from interlock.cli.call.options import chosen_policy, json_option, policy_options, show
-from interlock.cli.text.render import text_width
+from interlock.cli.call.options import (
+    chosen_policy,
+    is_policy_found,
+    json_option,
+    policy_options,
+    show,
+    wants_json,
+)
+from interlock.cli.text.render import escape, text_width
 from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
 from interlock.descriptors import content_of
 from interlock.errors import InputError
@@ -33,6 +40,7 @@ from interlock.model.action import (
 from interlock.policy.actions.calls.json_text import name_given_twice
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.parameters import kind_of
+from interlock.policy.config.complaints import nearest
 from interlock.policy.gates.judgement import judge
 from interlock.views.units import json_text
 
@@ -41,6 +49,7 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 _BLOCK: Final = 1 << 16
 _MOST_PENDING: Final = 1 << 18
 _LONGEST_NAME: Final = 64
+_SEVERAL: Final = 2
 _ABOUT: Final = """\
 Ask whether a command, a tool call or an edit may happen.
 
@@ -62,7 +71,47 @@ _explain_option = click.option(
 )
 
 
-@click.group("check", invoke_without_command=True, help=_ABOUT)
+class _CheckGroup(click.Group):
+    """Tells whoever leaves out what is asked about how a line is asked about."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; a line in its place is told where it belongs."""
+        if args[0].startswith("-") or args[0] in self.commands:
+            return super().resolve_command(ctx, args)
+        near = nearest(args[0], self.commands)
+        line = args[0] if " " in args[0] else " ".join(args)
+        hint = f"did you mean `{near}`?" if near else f"a line is asked about by {_quoted(line)}"
+        raise click.UsageError(f"`check` has no command `{args[0]}`: {hint}", ctx)
+
+
+class _LineCommand(click.Command):
+    """Tells whoever does not quote a line to do so."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; more than one is a line without quotes."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            words = [each for each in given if not each.startswith("-")]
+            if len(words) < _SEVERAL:
+                raise
+            line = "LINE" if given[0].startswith("-") else " ".join(given)
+            raise click.UsageError(
+                f"{error.message.rstrip('.')}: a line stands in quotes, {_quoted(line)}",
+                ctx,
+            ) from error
+
+
+def _quoted(line: str) -> str:
+    import shlex  # noqa: PLC0415 - only where something is wrong
+
+    return f"`interlock check command {shlex.quote(line)}`"
+
+
+@click.group("check", cls=_CheckGroup, invoke_without_command=True, help=_ABOUT)
 @click.option("--jsonl", is_flag=True, help="Answer a stream of JSON lines.")
 @policy_options
 @click.pass_context
@@ -79,7 +128,7 @@ def check_command(context: click.Context, *, jsonl: bool) -> None:
         raise click.UsageError("expected `command`, `tool` or `edit` behind `check`, or `--jsonl`")
 
 
-@check_command.command("command")
+@check_command.command("command", cls=_LineCommand)
 @click.argument("line")
 @click.option("--cwd", metavar="DIR", help="The folder it would run in.")
 @json_option
@@ -148,7 +197,18 @@ def _answer(action: Action, *, explain: bool) -> None:
     else:
         verdict = judge(action, policy)
         show(verdict, verdict_lines(verdict, width=width))
+    if is_policy_found() and not wants_json():
+        _note_refusal(policy)
     click.get_current_context().exit(exit_code_of(verdict.decision))
+
+
+def _note_refusal(policy: CompiledPolicy) -> None:
+    """Tell a person that runs are not judged by this policy yet."""
+    from interlock.cli.call.ledger_access import policy_refused  # noqa: PLC0415 - not for programs
+
+    refused = policy_refused(policy)
+    if refused is not None:
+        click.echo(escape(f"Note: no run gets this policy yet: {refused}"), err=True)
 
 
 def _text(file: str) -> str:

@@ -18,9 +18,9 @@ from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InterlockError
+from interlock.ledger.abbreviations import found_run, named
 from interlock.model.run import RunStatus
 from interlock.model.step import Checkpoint, CheckpointKind
-from interlock.service.abbreviations import found_run, named
 from interlock.service.questions.question import Entry
 from interlock.service.records.context import new_id
 from interlock.service.records.run_checkpoints import record_checkpoint

@@ -15,13 +15,13 @@ from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lin
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_approval, found_run
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.run import LEDGER_RUN
-from interlock.service.abbreviations import found_run
 from interlock.service.interlock import Interlock
 from interlock.views import units
 from interlock.views.inbox import InboxItem, inbox, recommendation
-from interlock.views.lookup import SHORT, found_approval, short_ids
+from interlock.views.lookup import SHORT, short_ids
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 

@@ -43,14 +43,14 @@ from interlock.cli.text.verdict_page import verdict_lines
 from interlock.edits.edit_plan import plan_edits
 from interlock.edits.retention import Forgotten, Held, all_held, forget, holds, would_forget
 from interlock.errors import EditError
+from interlock.ledger.abbreviations import found_run
 from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
 from interlock.model.events import UndoKind, Undone
 from interlock.policy.actions.recordable import recordable_text
 from interlock.ports import Rows
-from interlock.service.abbreviations import found_run
-from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock, Run
+from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import (
     application_of,
     application_without_report,
@@ -58,9 +58,14 @@ from interlock.service.records.edit_sets import (
     owner_of,
     workspace_of,
 )
-from interlock.service.records.undo_records import Undoing, everything_to_undo, look_at_undo
+from interlock.service.records.undo_records import (
+    Undoing,
+    everything_to_undo,
+    found_undo,
+    look_at_undo,
+)
 from interlock.views import units
-from interlock.views.lookup import found_state, found_undo_id
+from interlock.views.lookup import found_state
 
 _ABOUT_EDIT: Final = """\
 Make edits that stdin describes: all of them, or none.
@@ -277,25 +282,21 @@ def _list_all(run: str | None) -> None:
 
 def _put_back(undo: str, *, yes: bool) -> None:
     with governing() as interlock:
-        undo = _stored_id(interlock.governor, undo)
+        undo = _stored_id(interlock.governor.context, undo)
         if not yes:
             _ask(look_at_undo(interlock.governor.context, undo))
         done = interlock.undo(undo)
     show(done, _undone_lines(done))
 
 
-def _stored_id(governor: Governor, text: str) -> str:
+def _stored_id(context: Context, text: str) -> str:
     """Return the id that a text is the beginning of, if the store still has what belongs to it."""
-    store = governor.context.undo_store
-    if holds(store, text):
-        return text
-    found = everything_to_undo(governor.ledger.rows, store, None)
-    undo = found_undo_id([each.id for each in found], text)
+    undo, store = found_undo(context, text), context.undo_store
     if holds(store, undo):
         return undo
     # An id that is not even on record is refused as that.
     with suppress(EditError):
-        look_at_undo(governor.context, undo)
+        look_at_undo(context, undo)
     raise EditError(
         f"nothing is kept as `{undo}` in `{store}`: it was forgotten, or never kept there, and"
         " cannot be put back; `interlock undo --list` shows what can"
@@ -307,7 +308,12 @@ def _ask(found: Undoing) -> None:
     click.echo(f"from       {units.span(current_time() - found.at)} ago", err=True)
     for path in found.paths:
         click.echo(f"put back   {escape(path)}", err=True)
-    if not click.confirm("Put them back? What is there now is kept first.", err=True):
+    try:
+        agreed = click.confirm("Put them back? What is there now is kept first.", err=True)
+    except click.Abort:
+        # Nobody is there to answer, as in a script.
+        agreed = False
+    if not agreed:
         raise EditError("nothing was put back: `--yes` puts back without asking")
 
 

@@ -25,12 +25,12 @@ from interlock.cli.call.options import (
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_run
 from interlock.ledger.anchor import Anchor
 from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.key_file import KeyFile
 from interlock.ledger.recovery import Recovered, recover
 from interlock.model.run import LEDGER_RUN
-from interlock.service.abbreviations import found_run
 from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
 from interlock.service.records.context import SystemClock
 from interlock.settings import current_ledger_places

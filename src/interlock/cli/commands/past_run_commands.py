@@ -20,11 +20,11 @@ from interlock.cli.text.render import Line, Span, Tone, labelled_lines
 from interlock.cli.text.tables import progress
 from interlock.descriptors import READING, check_is_regular
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_run
 from interlock.ledger.ledger import Ledger
 from interlock.policy.config.stop_section import PROFILES
 from interlock.policy.stops.stop_gate import decide
 from interlock.policy.stops.stop_row import context_from_row
-from interlock.service.abbreviations import found_run
 from interlock.views import units
 from interlock.views.units import json_text
 

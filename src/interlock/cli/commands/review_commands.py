@@ -25,16 +25,16 @@ from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
 from interlock.cli.text.tables import cut, working
 from interlock.descriptors import content_of
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_approval, found_run
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.entrance import checked
 from interlock.model.review import GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
-from interlock.service.abbreviations import found_run
 from interlock.service.interlock import Interlock, Run
 from interlock.service.questions.verdict_question import VerdictFields
 from interlock.service.records.reviews import GateGiven
-from interlock.views.lookup import ALL, SHORT, found_approval, found_state, short_ids
+from interlock.views.lookup import ALL, SHORT, found_state, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
 
 _MOST_READ: Final = 1024 * 1024

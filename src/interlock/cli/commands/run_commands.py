@@ -15,10 +15,10 @@ from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_wi
 from interlock.cli.text.run_page import run_lines
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_run
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.ports import Rows
-from interlock.service.abbreviations import found_run
 from interlock.views import units
 from interlock.views.lookup import found_state, records_of, short_ids
 from interlock.views.moment import judged_of, known_answers, moment_at

@@ -15,10 +15,10 @@ from interlock.cli.call.options import ledger_call, print_json, wants_json
 from interlock.cli.text.render import Line, print_lines, rich_text, terminal_width, text_width
 from interlock.cli.text.run_page import entry_line
 from interlock.cli.text.watch_page import frame_lines
+from interlock.ledger.abbreviations import found_run
 from interlock.ledger.chain import decoded
 from interlock.model.rows import RecordRow
 from interlock.ports import Listener, Rows
-from interlock.service.abbreviations import found_run
 from interlock.views import units
 from interlock.views.lookup import SHORT
 from interlock.views.timeline import Timeline

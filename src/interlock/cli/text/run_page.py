@@ -210,7 +210,10 @@ def _broken(state: RunState) -> str:
         return ""
     corrected = f", {state.corrected} corrected" if state.corrected else ""
     forbidden = f", {state.forbidden} ran although forbidden" if state.forbidden else ""
-    return f"{units.counted(state.violations, 'rule')}{corrected}{forbidden}"
+    # Of very many rules only the most frequent are counted each.
+    rules = len(state.violated_rules)
+    which = f" of {units.counted(rules, 'rule')}" if sum(state.violated_rules.values()) else ""
+    return f"{units.counted(state.violations, 'violation')}{which}{corrected}{forbidden}"
 
 
 def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:

@@ -83,7 +83,7 @@ _MILLIONTH = decimal.Decimal("0.000001")
 _MONEY_PLACES = 6
 _RULES = "rules"
 _ASKS = "require-confirmation"
-_REVIEW_GATES = "reviews.gates"
+REVIEW_GATES = "reviews.gates"
 
 Entry = tuple[str, Value]
 _Item = TypeVar("_Item")
@@ -294,7 +294,7 @@ class _Reader(msgspec.Struct):
         for at, item in enumerate(value):
             place = f"{key.path}[{at}]"
             table = self._table(place, item)
-            if table is not None and key.path == _REVIEW_GATES:
+            if table is not None and key.path == REVIEW_GATES:
                 table = self._gate(place, table)
             if table is not None:
                 yield place, self._fields(shape.keys, place, table)
@@ -458,7 +458,7 @@ def _table_problem(
     key: Key, place: str, identity: str, fields: dict[str, object]
 ) -> Problem | None:
     """Return where and why a table cannot be meant although each of its fields is right."""
-    if key.path == _REVIEW_GATES:
+    if key.path == REVIEW_GATES:
         return _gate_problem(place, msgspec.convert({"id": identity, **fields}, ReviewGateEntry))
     decision = fields.get("decision", _ASKS)
     if key.path != _RULES or "on_match" not in fields or decision == _ASKS:

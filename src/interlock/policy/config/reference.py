@@ -13,8 +13,15 @@ from typing import assert_never
 
 import msgspec
 
+from interlock.model.gate_names import (
+    FAILURE_ACTION,
+    OTHER_FIELDS,
+    RETRIES,
+    RETRY_CONFIG,
+    FailureAction,
+)
 from interlock.policy.config.complaints import is_list, is_table, notation
-from interlock.policy.config.document import KEYS, SECTIONS
+from interlock.policy.config.document import KEY_BY_PATH, KEYS, SECTIONS
 from interlock.policy.config.key import (
     MOST_ITEMS,
     Budget,
@@ -37,7 +44,8 @@ from interlock.policy.config.key import (
     Tighter,
 )
 from interlock.policy.config.layers import profile_value
-from interlock.policy.config.parser import EXAMPLE_KEYS, expected
+from interlock.policy.config.other_names import OTHER_KEYS
+from interlock.policy.config.parser import EXAMPLE_KEYS, REVIEW_GATES, expected
 from interlock.policy.config.stop_section import PROFILES
 
 Lists = Mapping[str, object]
@@ -343,8 +351,44 @@ def policy_json_schema(lists: Lists) -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Interlock policy",
         "description": "What an agent may do, and what a person must be asked.",
-        **_closed_object({**top, **sections}),
+        **_closed_object({**top, **sections, **_other_keys(lists)}),
     }
+
+
+def _other_keys(lists: Lists) -> Schema:
+    """Return what other definitions call keys of ours, in their own tables."""
+    top: Schema = {}
+    tables: dict[str, Schema] = {}
+    for other, path in OTHER_KEYS.items():
+        table, _, name = other.rpartition(".")
+        holder = tables.setdefault(table, {}) if table else top
+        holder[name] = _by_another_name(_key_schema(KEY_BY_PATH[path], lists), path)
+    return {**top, **{table: _closed_object(names) for table, names in tables.items()}}
+
+
+def _other_gate_fields(shape: Tables) -> Schema:
+    """Return what other definitions call the fields of a review gate."""
+    ours = {key.name: _field_schema(key, key.shape) for key in shape.keys}
+    fields = {name.replace("-", "_"): (name, schema) for name, schema in ours.items()}
+
+    def other(field: str) -> Schema:
+        name, schema = fields[field]
+        return _by_another_name(schema, name)
+
+    others: Schema = {name: other(field) for name, field in OTHER_FIELDS.items()}
+    names = [name for name, field in OTHER_FIELDS.items() if field in RETRIES]
+    retries = {name: others[name] for name in names}
+    retries |= {name: other(field) for field in RETRIES for name in (field, fields[field][0])}
+    actions: Schema = {"type": "string", "enum": [each.value for each in FailureAction]}
+    return {
+        **others,
+        **{name: _closed_object(retries) for name in RETRY_CONFIG},
+        **{name: _by_another_name(actions, "mode") for name in FAILURE_ACTION},
+    }
+
+
+def _by_another_name(schema: Schema, ours: str) -> Schema:
+    return {**schema, "description": f"Another name for `{ours}`."}
 
 
 def _closed_object(properties: Schema) -> Schema:
@@ -353,6 +397,9 @@ def _closed_object(properties: Schema) -> Schema:
 
 def _key_schema(key: Key, lists: Lists) -> Schema:
     described: Schema = {"description": f"{key.meaning} ({key.tighter.value})"}
+    if isinstance(key.shape, Tables) and key.path == REVIEW_GATES:
+        others = _other_gate_fields(key.shape)
+        return {**described, **_list_schema(_table_schema(key.shape, others), most=key.shape.most)}
     if isinstance(key.shape, Entries):
         return {**described, **_entries_schema(key.shape)}
     default = _written_default(key, lists)
@@ -401,12 +448,12 @@ def _entries_schema(shape: Entries) -> Schema:
             assert_never(shape)
 
 
-def _table_schema(shape: Tables) -> Schema:
+def _table_schema(shape: Tables, others: Schema | None = None) -> Schema:
     needs = {key.name: _one_required(key.needs) for key in shape.keys if key.needs}
     required = [key for key in shape.keys if key.is_required]
     either = [_one_required((key.name, key.instead)) for key in required if key.instead is not None]
     return {
-        **_fields_schema(shape.keys),
+        **_fields_schema(shape.keys, others),
         "required": [key.name for key in required if key.instead is None],
         **({"dependentSchemas": needs} if needs else {}),
         **({"allOf": either} if either else {}),
@@ -417,8 +464,9 @@ def _one_required(names: Iterable[str]) -> Schema:
     return {"anyOf": [{"required": [name]} for name in names]}
 
 
-def _fields_schema(keys: Iterable[Key]) -> Schema:
-    return _closed_object({key.name: _field_schema(key, key.shape) for key in keys})
+def _fields_schema(keys: Iterable[Key], others: Schema | None = None) -> Schema:
+    fields = {key.name: _field_schema(key, key.shape) for key in keys}
+    return _closed_object({**fields, **(others or {})})
 
 
 def _field_schema(key: Key, shape: Shape) -> Schema:

@@ -15,6 +15,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from interlock.errors import InputError, KeyConflictError
+from interlock.ledger.abbreviations import found_approval, found_run
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval
@@ -23,7 +24,6 @@ from interlock.model.own_places import OwnPlaces
 from interlock.model.principal import Principal, agent_named
 from interlock.model.rows import KeyRow
 from interlock.model.run import RunState
-from interlock.service.records.approvals import the_approval
 from interlock.service.records.context import Asked, Context
 
 A = TypeVar("A")
@@ -89,9 +89,16 @@ class Asking(NamedTuple):
         context = self.runs.context_of(run.project, run.own_places)
         return Asked(context, run, self.principal or agent_named(run.agent))
 
+    def of_named_run(self, text: str) -> Asked:
+        """Return what is asked of the run that an id or its beginning names."""
+        return self.of_run(found_run(self.runs.context.ledger.rows, text).id)
+
     def of_approval(self, approval_id: str) -> tuple[Asked, Approval]:
-        """Return what is asked of the run of a question to a person, with that question."""
-        approval = the_approval(self.runs.context.ledger.rows, approval_id)
+        """Return what is asked of the run of a question to a person, with that question.
+
+        It may be named by the beginning of its id.
+        """
+        approval = found_approval(self.runs.context.ledger.rows, approval_id)
         return self.of_run(approval.run_id), approval
 
 

@@ -17,7 +17,7 @@ from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.facts import HoldKind
 from interlock.model.principal import SYSTEM, PrincipalKind
 from interlock.model.verdict import Finding
-from interlock.ports import Clock, Listener, PatientClock, Rows
+from interlock.ports import Clock, Listener, PatientClock
 from interlock.service.records.context import SECOND, Asked, Moment, new_id
 
 _LOOK_AGAIN_S: Final = 30.0
@@ -159,16 +159,6 @@ def _wait_for_news(listener: Listener, longest_s: float, is_wanted: Callable[[],
     while is_wanted() and (left_s := until - time.monotonic()) > 0:
         if listener.wait(min(left_s, _LET_GO_S)):
             return
-
-
-def the_approval(rows: Rows, approval_id: str) -> Approval:
-    """Return an approval; raise InputError for an id that names none."""
-    # Half of a character cannot be looked for, and is no part of any id.
-    is_text = approval_id.encode("utf-8", "replace").decode() == approval_id
-    found = rows.approval(approval_id) if is_text else None
-    if found is None:
-        raise unknown_approval(approval_id)
-    return found
 
 
 def unknown_approval(approval_id: str) -> InputError:

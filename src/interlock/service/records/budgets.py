@@ -226,11 +226,7 @@ def change_budget(
     by: Principal,
 ) -> Work[BudgetChanged]:
     """Return the work of setting another limit."""
-    try:
-        is_of_run = scope_from_id(scope).kind.value in OF_RUNS
-    except ValueError as error:
-        kinds = ", ".join(f"`{each.value}/…`" for each in ScopeKind)
-        raise InputError(f"`{scope}` is not an account: expected one of {kinds}") from error
+    is_of_run = scope_from_id(scope).kind.value in OF_RUNS
     if limit is not None and limit < 0:
         raise InputError(f"a limit of {limit} makes no sense: expected 0 or more")
     run_id = scope.partition("/")[2] if is_of_run else LEDGER_RUN

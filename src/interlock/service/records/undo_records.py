@@ -9,8 +9,10 @@ from typing import Final, NamedTuple, assert_never
 
 from interlock.edits.edit_apply import applied_set, undo
 from interlock.edits.journal import undo_id
+from interlock.edits.retention import holds
 from interlock.edits.snapshot import has_snapshot, restore
 from interlock.errors import EditError, InputError
+from interlock.ledger.abbreviations import ambiguous
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
@@ -52,6 +54,18 @@ def everything_to_undo(rows: Rows, store: Path, run_id: str | None) -> Iterator[
     for each in runs:
         found = _of_run(rows, each)
         yield from (undoing for undoing in reversed(found) if _is_there(store, undoing))
+
+
+def found_undo(context: Context, text: str) -> str:
+    """Return the id that a text is, or the one that begins so; else the text as it is."""
+    store = context.undo_store
+    if holds(store, text):
+        return text
+    found = [each.id for each in everything_to_undo(context.ledger.rows, store, None)]
+    begun = [each for each in found if text and each.startswith(text)]
+    if len(begun) > 1:
+        raise ambiguous("thing to put back", text, begun)
+    return begun[0] if begun else text
 
 
 def _set_on_record(rows: Rows, store: Path, wanted: str) -> Undoing | None:

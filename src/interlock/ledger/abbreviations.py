@@ -6,10 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from interlock.errors import InputError
+from interlock.model.approval import Approval
+from interlock.model.budget import ScopeKind, scope_from_id
 from interlock.model.rows import RunRow
+from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
 
 _MOST_NAMED: Final = 5
+_ALL: Final = 2**31 - 1
 _Thing = TypeVar("_Thing")
 
 
@@ -20,6 +24,34 @@ def found_run(rows: Rows, text: str) -> RunRow:
         return exact
     found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text else ()
     return named("run", text, ((row.id, row) for row in found), "interlock runs")
+
+
+def found_approval(rows: Rows, text: str) -> Approval:
+    """Return the question that an id or its beginning names, decided or not."""
+    # Half of a character cannot be looked for, and is no part of any id.
+    is_text = text.encode("utf-8", "replace").decode() == text
+    exact = rows.approval(text) if is_text else None
+    if exact is not None:
+        return exact
+    asked = ((each.id, each) for each in rows.approvals(limit=_ALL))
+    return named("approval", text, asked, "interlock approvals")
+
+
+def found_scope(rows: Rows, text: str) -> str:
+    """Return an account's name, with a run's id written out."""
+    try:
+        scope = scope_from_id(text)
+    except ValueError as error:
+        kinds = ", ".join(f"`{each.value}/...`" for each in ScopeKind)
+        raise InputError(f"`{text}` is not an account: expected one of {kinds}") from error
+    if scope.kind in (ScopeKind.RUN, ScopeKind.TREE):
+        run = found_run(rows, scope.name)
+        if run.id == LEDGER_RUN:
+            raise InputError(f"`{run.id}` is the ledger's own chain: it spends nothing")
+        return f"{scope.kind.value}/{run.id}"
+    if not scope.name:
+        raise InputError(f"`{text}` names nobody: expected such as `{scope.kind.value}/NAME`")
+    return scope.id
 
 
 def named(noun: str, text: str, things: Iterable[tuple[str, _Thing]], listed_by: str) -> _Thing:
