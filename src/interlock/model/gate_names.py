@@ -49,7 +49,7 @@ def gate_in_our_names(table: Mapping[str, object], *, dash: str = "_") -> dict[s
     for given, ours, value in _gate_fields(table):
         field = given if ours is None else ours.replace("_", dash)
         name, earlier = said.setdefault(field, (given, value))
-        if earlier != value:
+        if name != given and earlier != value:
             raise InputError(
                 f"`{name}` and `{given}` say two things of `{field}`: keep `{field}` alone"
             )
