@@ -174,7 +174,7 @@ def test_what_goes_wrong_at_once_is_said_as_anywhere(
     [
         (["git status"], "a line is asked about by `interlock check command 'git status'`"),
         (["git", "status"], "a line is asked about by `interlock check command 'git status'`"),
-        (["comand", "ls"], "did you mean `command`?"),
+        (["comm", "ls"], "did you mean `command`?"),
         (["command", "git", "status"], "a line stands in quotes, `interlock check command 'git s"),
         (["command", "ls", "-l", "a"], "a line stands in quotes, `interlock check command 'ls -l"),
         (["command", "--json", "git", "log"], "a line stands in quotes, `interlock check command"),

@@ -274,7 +274,7 @@ def test_policy_test_runs_the_examples_of_own_rules(policy: Path) -> None:
 
 
 def test_a_misspelt_command_is_told_with_what_was_likely_meant() -> None:
-    result = interlock("aprove", "x")
+    result = interlock("approves", "x")
 
     assert result.exit_code == 2
-    assert "there is no command `aprove`: did you mean `approve`?" in result.stderr
+    assert "there is no command `approves`: did you mean `approve`?" in result.stderr
