@@ -39,14 +39,13 @@ from interlock.commands.shell.provenance import (
     UNSEEN,
     Stream,
 )
-from interlock.commands.shell.scope import OWN_VARIABLES, Scope
+from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.values.allowance import Budget
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
-_OWN_PROGRAM: Final = "interlock"
 _MAX_GUESSES: Final = 3
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
@@ -82,6 +81,18 @@ class Simulation(Walker):
     def run_nested(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""
         return self.run_text(text, scope, frame.deeper().behind(via))
+
+    def run_line(self, line: str, command: Command, scope: Scope, *, via: str = "") -> None:
+        """Follow a line that a command runs in a shell of its own."""
+        self.run_nested(line, scope.outside(), command.frame, via=via or command.program)
+
+    def run_words(
+        self, argv: list[Word], command: Command, scope: Scope, *, via: str = "", text: str = ""
+    ) -> Stream:
+        """Follow words as a command of their own, behind the one that runs them."""
+        simple = SimpleCommand(argv, text or command.text)
+        inner = command.frame.fed(UNSEEN).deeper().behind(via or command.program)
+        return self.resolve(argv, simple, scope.outside(), inner)
 
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
@@ -190,7 +201,7 @@ class Simulation(Walker):
         for at in range(start, len(argv)):
             name = bare_name(argv[at], self.programs.versioned)
             known = self.programs.of(name)
-            acts = known.files or known.shell or known.code or known.wraps or name == _OWN_PROGRAM
+            acts = known.files or known.shell or known.code or known.wraps or name == OWN_PROGRAM
             if acts and not known.changes_what_follows:
                 yield at
 
@@ -308,7 +319,7 @@ class Simulation(Walker):
         """Follow what a script of sed or awk runs, and note what it writes."""
         for each in ran:
             if each.line:
-                self.run_nested(each.line, scope.outside(), command.frame, via=command.program)
+                self.run_line(each.line, command, scope)
             if each.computed:
                 reason = "its script runs a command that only the run decides"
                 self.give_up(reason, command.text, asks=True)

@@ -14,7 +14,7 @@ from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
-from interlock.commands.shell.command import Command, Effect, EffectKind, SimpleCommand
+from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
@@ -84,7 +84,7 @@ def _run_interpreter(
         _follow_code(simulation, code.text, language, command, scope)
         if any(each.text == "un" for each in command.invocation.all_values("-r")):
             # `ruby -run -e rm -- -rf x`: a library of commands.
-            _follow_words(simulation, [code, *operands], command, scope)
+            simulation.run_words([code, *operands], command, scope)
     if codes or command.invocation.has("-m"):
         return Stream(stdin.labels)
     source = operands[0] if operands and operands[0].text != "-" else None
@@ -103,14 +103,7 @@ def _follow_script(simulation: Simulation, source: Word, command: Command, scope
     if not source.known or "." in path.rpartition("/")[2] or source not in command.argv:
         return
     words = [literal(path), *command.argv[command.argv.index(source) + 1 :]]
-    _follow_words(simulation, words, command, scope)
-
-
-def _follow_words(
-    simulation: Simulation, words: list[Word], command: Command, scope: Scope
-) -> None:
-    frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
-    simulation.resolve(words, SimpleCommand(words, command.text), scope.outside(), frame)
+    simulation.run_words(words, command, scope)
 
 
 def _run_sql_client(
@@ -147,7 +140,7 @@ def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:
     texts = [word.text for word in command.argv]
     start = next((texts.index(mark) for mark in _DEBUGGED if mark in texts), None)
     if start is not None:
-        _follow_words(simulation, list(command.argv[start + 1 :]), command, scope)
+        simulation.run_words(list(command.argv[start + 1 :]), command, scope)
 
 
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:
@@ -267,8 +260,7 @@ def _run_line(simulation: Simulation, effect: CodeEffect, command: Command, scop
 
 def _run_words(simulation: Simulation, effect: CodeEffect, command: Command, scope: Scope) -> None:
     words = [unknown("$argument") if word is None else literal(word) for word in effect.argv]
-    frame = command.frame.fed(UNSEEN).deeper().behind(command.program)
-    simulation.resolve(words, SimpleCommand(words, effect.excerpt), scope.outside(), frame)
+    simulation.run_words(words, command, scope, text=effect.excerpt)
 
 
 def _sends_secrets(simulation: Simulation, effects: list[CodeEffect], scope: Scope) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from interlock.commands.programs.file_effects import found_by
+from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.scripts import (
     ran_by_call,
@@ -16,7 +16,7 @@ from interlock.commands.programs.scripts import (
     ran_by_sed,
     recipes_in,
 )
-from interlock.commands.shell.command import Command, SimpleCommand
+from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
@@ -51,12 +51,6 @@ def _snippet_follower() -> Follow:
     from interlock.commands.snippets import follow_snippet  # noqa: PLC0415 - heavy, and rare
 
     return follow_snippet
-
-
-def _run_line(
-    simulation: Simulation, line: str, command: Command, scope: Scope, *, via: str = ""
-) -> None:
-    simulation.run_nested(line, scope.outside(), command.frame, via=via or command.program)
 
 
 _SUBSCRIPT: Final = r"(?s)[A-Za-z_]\w*\[.*(?:\$\(|`)"
@@ -97,9 +91,7 @@ def _run_held(
     interpreter = re.match(_SHEBANG, held.text)
     if interpreter is not None and command.argv[0] is source:
         words = [literal(part) for part in interpreter[1].split()]
-        argv = [*words, source, *command.argv[1:]]
-        inner = frame.deeper().behind(command.program)
-        return simulation.resolve(argv, SimpleCommand(argv, command.text), scope.outside(), inner)
+        return simulation.run_words([*words, source, *command.argv[1:]], command, scope)
     inner = scope.outside()
     if command.argv[0] is source:
         inner.set_arguments(list(command.argv[1:]))
@@ -191,13 +183,11 @@ def _run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -
     start = next((texts.index(flag) for flag in _FOREIGN_CODE if flag in texts), None)
     if start is not None:
         line = " ".join([word.text for word in command.argv[start + 1 :]])
-        _run_line(simulation, line, command, scope)
+        simulation.run_line(line, command, scope)
     return UNSEEN
 
 
-_EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _NUL_DIVIDES: Final = r"-[rtpxo]{0,9}0|--null$"
-_EXEC_ENDS: Final = frozenset((";", "\\;", "+"))
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
 
@@ -208,11 +198,11 @@ def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream
         return Stream(command.frame.stdin.labels, command.frame.stdin.text)
     arguments = _arguments_from(command.frame.stdin, divider)
     if not placeholder or not any(placeholder in word.text for word in words):
-        return _run_words(simulation, [*words, *arguments], command, scope, via="xargs")
+        return simulation.run_words([*words, *arguments], command, scope, via="xargs")
     printed: Stream = UNSEEN
     for argument in arguments:
         argv = [_filled(word, placeholder, argument) for word in words]
-        printed = _run_words(simulation, argv, command, scope, via="xargs")
+        printed = simulation.run_words(argv, command, scope, via="xargs")
     return printed
 
 
@@ -257,24 +247,16 @@ def _filled(word: Word, placeholder: str, argument: Word) -> Word:
     return Word(text, word.known and argument.known, word.glob, word.labels | argument.labels)
 
 
-def _run_words(
-    simulation: Simulation, argv: list[Word], command: Command, scope: Scope, *, via: str
-) -> Stream:
-    """Follow words as a command of their own, behind the one that runs them."""
-    inner = command.frame.fed(UNSEEN).deeper().behind(via)
-    return simulation.resolve(argv, SimpleCommand(argv, command.text), scope.outside(), inner)
-
-
 def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Follow each `-exec` with the found name standing for everything below the roots."""
     found = found_by(command)
     words = iter(command.argv)
     for word in words:
-        if word.text in _EXEC_FLAGS:
-            template = list(takewhile(lambda word: word.text not in _EXEC_ENDS, words))
+        if word.text in EXEC_FLAGS:
+            template = list(takewhile(lambda word: word.text not in EXEC_ENDS, words))
             for below in found:
                 argv = [_filled(word, "{}", below) for word in template]
-                _run_words(simulation, argv, command, scope, via="find")
+                simulation.run_words(argv, command, scope, via="find")
     return UNSEEN
 
 
@@ -289,7 +271,7 @@ def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | 
     words = list(command.argv[start + 1 :])
     named = any("{}" in word.text for word in words)
     argv = [_filled(word, "{}", below) for word in words] + ([] if named else [below])
-    return _run_words(simulation, argv, command, scope, via="find")
+    return simulation.run_words(argv, command, scope, via="find")
 
 
 def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -311,9 +293,9 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
             argv = [*template, argument]
         if len(argv) == 1 or " " in argv[0].text:
             line = " ".join([word.text for word in argv])
-            _run_line(simulation, line, command, scope, via="parallel")
+            simulation.run_line(line, command, scope, via="parallel")
         else:
-            _run_words(simulation, argv, command, scope, via="parallel")
+            simulation.run_words(argv, command, scope, via="parallel")
     return UNSEEN
 
 
@@ -347,7 +329,7 @@ def _socat(simulation: Simulation, command: Command, scope: Scope) -> None:
         kind, _, line = word.text.partition(":")
         if kind.upper() in {"EXEC", "SYSTEM"}:
             plain = line.partition(",")[0].replace("\\", "").strip("'\"")
-            _run_line(simulation, plain, command, scope, via="socat")
+            simulation.run_line(plain, command, scope, via="socat")
 
 
 def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -358,14 +340,14 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
         _run_rest(simulation, command, verbs[1], scope)
     clones = ("-u",) if verbs[:1] == ["clone"] else ()
     for value in command.invocation.all_values(*_GIT_RUN_VALUES, *clones):
-        _run_line(simulation, value.text, command, scope, via="git rebase --exec")
+        simulation.run_line(value.text, command, scope, via="git rebase --exec")
     for value in command.invocation.all_values("-c", "--config"):
         name, _, line = value.text.partition("=")
         _git_setting(simulation, name, line, command, scope)
         if verbs[:1] == [name.removeprefix("alias.")] and verbs[0] not in _GIT_VERBS:
             behind = command.argv[command.argv.index(operands[0]) + 1 :]
             words = [*map(literal, ("git", *line.split())), *behind]
-            _run_words(simulation, words, command, scope, via=f"git -c {name}")
+            simulation.run_words(words, command, scope, via=f"git -c {name}")
     if verbs[:1] == ["config"] and len(operands) > 2:
         name, line = [word.text for word in operands[-2:]]
         _git_setting(simulation, name, line, command, scope)
@@ -374,7 +356,7 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
             simulation.give_up("git is to start a program as a transport", command.text, asks=True)
             # `% ` is a blank within a word.
             words = [re.sub("%(.)", r"\1", each) for each in re.findall(_TRANSPORT, word.text[5:])]
-            _run_words(simulation, [*map(literal, words)], command, scope, via="git ext::")
+            simulation.run_words([*map(literal, words)], command, scope, via="git ext::")
 
 
 def _git_setting(
@@ -382,7 +364,7 @@ def _git_setting(
 ) -> None:
     """Follow what a setting makes git run."""
     if line.startswith("!") or re.fullmatch(_GIT_PROGRAMS, name.lower()):
-        _run_line(simulation, line.lstrip("!"), command, scope, via=f"git -c {name}")
+        simulation.run_line(line.lstrip("!"), command, scope, via=f"git -c {name}")
 
 
 def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope) -> None:
@@ -390,9 +372,9 @@ def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope)
     texts = [word.text for word in command.argv]
     words = [word for word in command.argv[texts.index(verb) + 1 :] if word.text != "--recursive"]
     if len(words) == 1:
-        _run_line(simulation, words[0].text, command, scope, via=f"git {verb}")
+        simulation.run_line(words[0].text, command, scope, via=f"git {verb}")
     elif words:
-        _run_words(simulation, words, command, scope, via=f"git {verb}")
+        simulation.run_words(words, command, scope, via=f"git {verb}")
 
 
 def _ssh(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -409,7 +391,7 @@ def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
     scripts = [word.text.lstrip("+:") for word in command.argv[1:]]
     for script in (*scripts, command.frame.stdin.text or ""):
         for line in ran_by_editor(script):
-            _run_line(simulation, line, command, scope)
+            simulation.run_line(line, command, scope)
 
 
 def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -417,7 +399,7 @@ def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
     for word in command.argv[1:]:
         if word.text.startswith("+"):
             for line in ran_by_editor(word.text.lstrip("+")):
-                _run_line(simulation, line, command, scope)
+                simulation.run_line(line, command, scope)
 
 
 def _calculator(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -425,7 +407,7 @@ def _calculator(simulation: Simulation, command: Command, scope: Scope) -> None:
     scripts = [word.text for word in command.invocation.all_values(*_SCRIPT_OPTIONS)]
     for script in (*scripts, command.frame.stdin.text or ""):
         for line in ran_by_call(script):
-            _run_line(simulation, line, command, scope)
+            simulation.run_line(line, command, scope)
 
 
 def _compgen(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -441,7 +423,7 @@ def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
     for word in command.argv[1:]:
         name, equals, value = word.text.partition("=")
         if equals and name.rstrip(":?+!") in _MAKE_PROGRAMS:
-            _run_line(simulation, value, command, scope)
+            simulation.run_line(value, command, scope)
         elif equals and name[:1] != "-":
             texts.append(word.text)
     flags = [scope.variables[name].text for name in _MAKE_FLAGS if name in scope.variables]
@@ -463,7 +445,7 @@ def _flatpak(simulation: Simulation, command: Command, scope: Scope) -> None:
     for program in command.invocation.all_values("--command"):
         words = iter(command.argv[2:])
         next((word for word in words if word.text[:1] != "-"), None)
-        _run_words(simulation, [program, *words], command, scope, via="flatpak")
+        simulation.run_words([program, *words], command, scope, via="flatpak")
 
 
 def _osascript(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -471,7 +453,7 @@ def _osascript(simulation: Simulation, command: Command, scope: Scope) -> None:
         _, found, rest = word.text.partition("do shell script ")
         if found:
             line = rest.strip("\"'")
-            _run_line(simulation, line, command, scope, via="osascript")
+            simulation.run_line(line, command, scope, via="osascript")
 
 
 def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -479,7 +461,7 @@ def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
     held = [simulation.script(word, command, scope) for word in command.invocation.all_values("-f")]
     for stream in held or [command.frame.stdin]:
         if stream.text is not None:
-            _run_line(simulation, stream.text, command, scope)
+            simulation.run_line(stream.text, command, scope)
 
 
 def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -488,7 +470,7 @@ def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
     for script in (*scripts, command.frame.stdin.text or ""):
         for statement in re.findall(_EXPECTED, script):
             line = re.sub(r"\\[rnt]", " ", statement).strip(" '\"{}")
-            _run_line(simulation, line, command, scope)
+            simulation.run_line(line, command, scope)
 
 
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))

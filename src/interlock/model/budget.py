@@ -108,7 +108,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def over(self, below: Limits) -> Limits:
         """Return these limits, and those `below` where these say nothing."""
-        if below == _NO_LIMITS:
+        if below == NO_LIMITS:
             return self
         own = {each.field: self.of(each) for each in Dimension}
         return msgspec.structs.replace(
@@ -116,7 +116,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-_NO_LIMITS = Limits()
+NO_LIMITS = Limits()
 
 
 Usd = Decimal | str | Amount
@@ -262,7 +262,7 @@ class BudgetBalance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     def exceeded_by(self, asked: Amounts) -> Iterator[Dimension]:
         """Yield every dimension whose limit would be passed."""
-        if self.limits == _NO_LIMITS:
+        if self.limits == NO_LIMITS:
             return
         after = self.after(asked)
         for dimension in Dimension:

@@ -128,7 +128,7 @@ def after_step(control: ControlState, event: StepJudged, at: int) -> ControlStat
     decision = event.decision.decision
     control = replace(
         control,
-        decisions=_counted(control.decisions, decision.value),
+        decisions=one_more(control.decisions, decision.value),
         tally=tallied(control.tally, event.context, event.decision),
         meter=meter_with_words(control),
         said=event.said,
@@ -309,7 +309,8 @@ def _held(control: ControlState, event: StepJudged | StopJudged, at: int) -> Hol
     return stricter(control.hold, new)
 
 
-def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+def one_more(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+    """Return counts with one more of a name."""
     return {**counts, name: counts.get(name, 0) + 1}
 
 

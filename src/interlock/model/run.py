@@ -35,6 +35,7 @@ from interlock.model.control_state import (
     after_stop,
     after_verdict,
     after_violation,
+    one_more,
     with_check,
 )
 from interlock.model.own_places import NOWHERE, OwnPlaces
@@ -296,7 +297,7 @@ def _judged(state: RunState, event: events.ActionJudged) -> RunState:
         state,
         control=after_refusal(state.control) if _is_against_a_rule(event) else state.control,
         reviews=after_more_work(state.reviews) if _is_let_through(event) else state.reviews,
-        decisions=_counted(state.decisions, event.decision.value),
+        decisions=one_more(state.decisions, event.decision.value),
         reserved=state.reserved + event.reserved - event.returned,
     )
 
@@ -321,7 +322,7 @@ def _observed(state: RunState, event: events.ActionObserved) -> RunState:
     state = _used(state, event, event.spent)
     return replace(
         state,
-        tools=_counted(state.tools, event.tool),
+        tools=one_more(state.tools, event.tool),
         lines_added=state.lines_added + sum(change.added for change in event.changes),
         lines_removed=state.lines_removed + sum(change.removed for change in event.changes),
         rework_lines=state.rework_lines + sum(change.rework for change in event.changes),
@@ -418,15 +419,11 @@ def _finished(state: RunState, event: events.RunFinished, at: int) -> RunState:
 
 def _ranked(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
     """Return counts with one more, of which the rarest are forgotten first."""
-    more = _counted(counts, name)
+    more = one_more(counts, name)
     if len(more) > _MOST_RANKED:
         kept = sorted(more.items(), key=lambda item: (item[0] != name, -item[1], item[0]))
         return dict(kept[:_MOST_RANKED])
     return more
-
-
-def _counted(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
-    return {**counts, name: counts.get(name, 0) + 1}
 
 
 _MOST_LINES: Final = 20_000

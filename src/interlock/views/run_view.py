@@ -11,7 +11,7 @@ from interlock.errors import LedgerError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
-from interlock.model.budget import BudgetBalance, Dimension, Limits, ScopeKind
+from interlock.model.budget import NO_LIMITS, BudgetBalance, Dimension, Limits, ScopeKind
 from interlock.model.control_state import Completion
 from interlock.model.events import CheckpointTaken
 from interlock.model.facts import Hold, HoldKind
@@ -23,7 +23,7 @@ from interlock.model.step_statistics import StepStatistics
 from interlock.model.verdict import Decision
 from interlock.service.policies.policy_book import stored_policy
 from interlock.service.records import budgets
-from interlock.service.records.budgets import NO_LIMITS, policy_limits
+from interlock.service.records.budgets import policy_limits
 from interlock.views import units
 from interlock.views.review_view import RunReviews, open_question, run_reviews
 
@@ -291,7 +291,7 @@ def balance_of(ledger: Ledger, scope: str, now: int) -> BudgetBalance | None:
     named = _policy_limits(ledger, "" if owner is None else owner.policy_hash)
     found = budgets.balance_of(named, budgets.Recorded(ledger), scope, now)
     is_known = is_of_run or ledger.rows.account(scope) is not None
-    return found if is_known or found.limits != budgets.NO_LIMITS else None
+    return found if is_known or found.limits != NO_LIMITS else None
 
 
 def _policy_limits(ledger: Ledger, policy_hash: str) -> Mapping[str, Limits]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial, reduce
 from itertools import pairwise
-from shlex import quote
 from typing import Final
 
 from interlock.commands.programs.execution import Execution
@@ -24,13 +23,16 @@ from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
 from interlock.commands.shell.provenance import ARCHIVE, UNKNOWN_FILE, Stream
-from interlock.commands.shell.words import Word
+from interlock.commands.shell.words import Word, quoted
 
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
 _PACKS_AWAY: Final = {"tar": ("--remove-files",), "zip": ("-m", "--move"), "7z": ("-sdel",)}
 """Options with which an archiver deletes what it has packed."""
-_FIND_OUTPUTS: Final = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
+EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+EXEC_ENDS: Final = frozenset((";", "\\;", "+"))
+"""Between these stands the command that `find` runs."""
+FIND_OUTPUTS: Final = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
 _APPLIES: Final = frozenset(("apply", "am"))
 _ONLY_TELLS_OF_A_PATCH: Final = (
@@ -127,7 +129,7 @@ def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
         name = source.text.rpartition("/")[2]
         stream = run.stdin if source.text == "/dev/stdin" else run.file(source)
         if stream.text is None and source.known and name and "." not in name:
-            stream = Stream(stream.labels, f'{quote(source.text)} "$@"')
+            stream = Stream(stream.labels, f'{quoted(source.text)} "$@"')
         if stream.labels or stream.text is not None:
             run.store(destination.text, stream)
             run.store(f"{destination.text}/{name}", stream)
@@ -174,7 +176,7 @@ def _find(run: Execution) -> Iterator[Effect]:
     deletes = "-delete" in run.invocation.flags and not _runs_it_first(run.command)
     found = found_by(run.command) if deletes else ()
     yield from run.effects(EffectKind.DELETE, found, recursive=True, forced=True)
-    written = [word for before, word in pairwise(run.command.argv) if before.text in _FIND_OUTPUTS]
+    written = [word for before, word in pairwise(run.command.argv) if before.text in FIND_OUTPUTS]
     yield from run.effects(EffectKind.OVERWRITE, written)
 
 
@@ -182,12 +184,8 @@ def _runs_it_first(command: Command) -> bool:
     """`find . -exec echo -delete` only prints the word."""
     texts = [word.text for word in command.argv]
     delete = texts.index("-delete")
-    starts = [
-        index
-        for index, text in enumerate(texts)
-        if text in {"-exec", "-execdir", "-ok", "-okdir"} and index < delete
-    ]
-    return any(not {";", "+", "\\;"} & set(texts[start:delete]) for start in starts)
+    starts = [index for index, text in enumerate(texts) if text in EXEC_FLAGS and index < delete]
+    return any(EXEC_ENDS.isdisjoint(texts[start:delete]) for start in starts)
 
 
 def found_by(command: Command) -> list[Word]:

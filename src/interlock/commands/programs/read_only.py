@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from interlock.commands.programs.file_effects import EXEC_FLAGS
 from interlock.commands.programs.network_effects import is_remote
 from interlock.commands.programs.program_tables import OnlyReads, Programs
 from interlock.commands.shell.command import Command, Invocation
@@ -29,7 +30,6 @@ _HARMLESS_VARIABLES: Final = frozenset(
 """Other variables in front of a program may name a program themselves: `PAGER`, `PATH`."""
 SINKS: Final = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "NUL"))
 """What is written there is not stored."""
-_EXEC: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _ADDRESS: Final = r"(?:[0-9]+|\$|/(?:\\.|[^/\\])*/)"
 _ADDRESSES: Final = rf"(?:{_ADDRESS}(?:,[+~]?{_ADDRESS})?)?!?"
 _SED_PICKS: Final = rf"{_ADDRESSES}[pdqQ=](?:; ?{_ADDRESSES}[pdqQ=])*;?"
@@ -58,7 +58,7 @@ def only_reads(command: Command, following: Command | None, programs: Programs) 
     runs_it = runs(command, following)
     if runs_it and through is not None and not command.invocation.has(*through.unless):
         return True
-    if _EXEC & command.invocation.flags and not runs_it:
+    if EXEC_FLAGS & command.invocation.flags and not runs_it:
         return False
     tells_of_itself = len(command.argv) == 2 and command.argv[1].text in _TELLING
     if tells_of_itself or _lists(command, programs):

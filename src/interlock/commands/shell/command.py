@@ -165,6 +165,16 @@ class EffectKind(enum.Enum):
     __hash__ = object.__hash__
 
 
+WRITES: Final = {
+    EffectKind.DELETE: "deletes",
+    EffectKind.OVERWRITE: "writes to",
+    EffectKind.APPEND: "writes to",
+    EffectKind.MOVE: "moves",
+    EffectKind.PERMIT: "changes the permissions of",
+}
+"""What leaves a file other than it was, in words."""
+
+
 class Effect(msgspec.Struct, frozen=True, gc=False):
     """One thing that a command does to one target."""
 

@@ -33,6 +33,7 @@ UNSET: Final = Word("")
 _SET_OUTSIDE: Final = frozenset(
     "HOME USERPROFILE PWD OLDPWD XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME".split()
 )
+OWN_PROGRAM: Final = "interlock"
 OWN_VARIABLES: Final = "INTERLOCK_"
 """What Interlock's own variables begin with."""
 _MAX_DOUBTS: Final = 4

@@ -15,6 +15,9 @@ _ANSI_C: Final = {
 _ANSI_C_ESCAPE: Final = (
     r"(?s)\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)"
 )
+_UNQUOTED: Final = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
+)
 _MAX_EXCERPT: Final = 120
 
 
@@ -51,6 +54,16 @@ def labels_of(words: Iterable[Word]) -> int:
     for word in words:
         labels |= word.labels
     return labels
+
+
+def quoted(text: str) -> str:
+    """Return a text as a shell would have to be given it to take it for one word."""
+    return text if text and _UNQUOTED.issuperset(text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def argv_line(words: Iterable[str]) -> str:
+    """Return words as one line, as a shell would have to be given them."""
+    return " ".join([quoted(word) for word in words])
 
 
 def decode_ansi_c(raw: str) -> str:

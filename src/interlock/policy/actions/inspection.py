@@ -16,6 +16,7 @@ from interlock.commands.analysis import CommandAnalysis, analyze
 from interlock.commands.programs.file_effects import patched_folder
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.scope import normal_path
+from interlock.commands.shell.words import quoted
 from interlock.commands.values.allowance import Budget
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.unchanged_lines import changed_lines, lines_of
@@ -26,7 +27,6 @@ from interlock.policy.actions.calls.payload import (
     is_patch,
     path_of,
     payloads_of,
-    quoted,
 )
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.parameters import check_is_json, params_from_text, strings_in

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from interlock.commands.shell.command import Effect, EffectKind
-from interlock.commands.shell.scope import normal_path
+from interlock.commands.shell.command import WRITES, Effect, EffectKind
+from interlock.commands.shell.scope import OWN_VARIABLES, normal_path
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.calls.payload import path_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
@@ -22,9 +22,6 @@ from interlock.policy.own.own_touches import (
     writes_own,
 )
 
-_WRITES: Final = frozenset(
-    (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE, EffectKind.PERMIT)
-)
 _SETS_VARIABLES: Final = (
     r"(?i)(?:^|/)(?:\.env[^/]*|[^/]*\.env|[^/]*compose[^/]*\.ya?ml|[^/]*makefile|[^/]*\.mk"
     r"|dockerfile[^/]*)$"
@@ -59,7 +56,7 @@ def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
 
 def _own_setting(path: str, content: str) -> str | None:
     """Return the variable of Interlock's own that a file sets for what is run with it."""
-    if "INTERLOCK_" not in content or not re.search(_SETS_VARIABLES, path):
+    if OWN_VARIABLES not in content or not re.search(_SETS_VARIABLES, path):
         return None
     found = re.search(_OWN_SETTING, content)
     return None if found is None else found[1]
@@ -83,7 +80,7 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
     seen: set[str] = set()
     strictest = Decision.ALLOW
     for effect in command.lowered.effects:
-        if effect.kind not in _WRITES or not effect.target or effect.target in seen:
+        if effect.kind not in WRITES or not effect.target or effect.target in seen:
             continue
         path = normal_path(effect.target, effect.command.cwd)
         entry = guard.entry_for(path)
@@ -92,7 +89,7 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
         if entry is not None:
             seen.add(effect.target)
             strictest = max(strictest, entry.decision, key=lambda decision: decision.rank)
-            yield _finding(entry, _VERBS[effect.kind], effect.target)
+            yield _finding(entry, WRITES[effect.kind], effect.target)
     touch = worst_touch(command.lowered, policy.programs, policy.own)
     if touch is not None and touch.decision.rank > strictest.rank:
         yield _own_finding(touch)
@@ -119,15 +116,6 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
 def _takes_all(effect: Effect) -> bool:
     """Whether a folder goes with everything in it."""
     return effect.recursive or effect.forced
-
-
-_VERBS: Final = {
-    EffectKind.DELETE: "deletes",
-    EffectKind.OVERWRITE: "writes to",
-    EffectKind.APPEND: "writes to",
-    EffectKind.MOVE: "moves",
-    EffectKind.PERMIT: "changes the permissions of",
-}
 
 
 def _own_finding(touch: Touch) -> Finding:

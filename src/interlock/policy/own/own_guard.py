@@ -11,10 +11,9 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from interlock.commands.programs.places import canonical_path
-from interlock.commands.shell.scope import normal_path
+from interlock.commands.shell.scope import OWN_PROGRAM, normal_path
 from interlock.model.own_places import OwnPlaces
 
-OWN_PROGRAM: Final = "interlock"
 MAX_PATH: Final = 4096
 _EVERYWHERE: Final = (
     "~/.config/interlock",

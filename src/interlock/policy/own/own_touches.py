@@ -14,17 +14,17 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from interlock.commands.analysis import CommandAnalysis
+from interlock.commands.programs.file_effects import EXEC_FLAGS, FIND_OUTPUTS
 from interlock.commands.programs.network_effects import is_remote
 from interlock.commands.programs.places import HOME, ROOT
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.read_only import only_reads, runs, sed_is_plain
-from interlock.commands.shell.command import Command, Effect, EffectKind
-from interlock.commands.shell.scope import normal_path
+from interlock.commands.shell.command import WRITES, Command, Effect, EffectKind
+from interlock.commands.shell.scope import OWN_PROGRAM, normal_path
 from interlock.commands.shell.words import Word, excerpt_of
 from interlock.model.verdict import Decision
 from interlock.policy.own.own_guard import (
     MAX_PATH,
-    OWN_PROGRAM,
     OwnGuard,
     Relation,
     finds_own_code,
@@ -63,9 +63,11 @@ _SCRIPTED: Final = _EDITORS.union(
     "awk gawk mawk nawk sed gsed gdb lldb m4 gnuplot bc expect tclsh wish jq".split()
 )
 """Programs of which a word may be a script that opens files."""
-_PROSE: Final = frozenset(
-    "git gh glab hub hg svn jj grep egrep fgrep zgrep rg ag ack mail logger notify-send say wall"
-    " curl wget http xh".split()
+_SEARCH_TREES: Final = frozenset("rg ag ack".split())
+"""Programs that search folders without being told to."""
+_SEARCHERS: Final = _SEARCH_TREES.union("grep egrep fgrep zgrep".split())
+_PROSE: Final = _SEARCHERS.union(
+    "git gh glab hub hg svn jj mail logger notify-send say wall curl wget http xh".split()
 )
 """Programs to which a text is a text: a message, a pattern, a body."""
 _NAMES_FROM_INPUT: Final = frozenset("cpio pax xargs parallel".split())
@@ -79,22 +81,13 @@ _NAMES_FROM_INPUT_WITH: Final = {
     "sort": ("--files0-from",),
 }
 """Programs that open the files whose names flow in, and options with which others do."""
-_WRITES: Final = {
-    EffectKind.DELETE: "deletes",
-    EffectKind.OVERWRITE: "writes to",
-    EffectKind.APPEND: "writes to",
-    EffectKind.MOVE: "moves",
-    EffectKind.PERMIT: "changes the permissions of",
-}
 _LOSES: Final = frozenset((EffectKind.MOVE, EffectKind.DELETE))
-_UNPACKERS: Final = frozenset(
-    "tar gtar bsdtar unzip 7z 7za 7zz cpio pax ar git patch rsync pip pip2 pip3".split()
-)
+_ARCHIVERS: Final = frozenset("tar gtar bsdtar unzip 7z 7za 7zz cpio pax".split())
+_UNPACKERS: Final = _ARCHIVERS.union("ar git patch rsync pip pip2 pip3".split())
 """Programs that write where they run, or where an option says, whatever else is known of them."""
 _LINKERS: Final = frozenset("ln link mount".split())
-_TREES: Final = frozenset(
-    "tar gtar bsdtar zip unzip 7z 7za 7zz pax cpio borg restic rclone duplicity kopia docker podman"
-    " nerdctl".split()
+_TREES: Final = _ARCHIVERS.union(
+    "zip borg restic rclone duplicity kopia docker podman nerdctl".split()
 )
 """Programs that take a folder with everything in it."""
 _COPIERS: Final = frozenset("cp rsync scp ditto xcopy robocopy mc".split())
@@ -103,19 +96,14 @@ _THIS_MACHINE: Final = r"(?i)(?:[a-z]+://)?(?:[^/@]*@)?(?:localhost|127[.0-9]*|0
 """Names of the machine itself, and those that nobody can read."""
 _WAYS_TO_A_HOST: Final = ("-e", "--rsh", "--rsync-path", "-o", "-S", "-F", "-J")
 """Options that say how another machine is reached: it may be this one."""
-_SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 _GLOB_OPTIONS: Final = ("-g", "--glob", "--iglob", "--include")
-"""Options of theirs that say which files are searched."""
-_SEARCH_TREES: Final = frozenset("rg ag ack".split())
-"""Those that search folders without being told to."""
+"""Options that say which files are searched."""
 _FINDERS: Final = frozenset("find gfind bfs fd fdfind".split())
 _GIT_TAKES: Final = frozenset("add stage".split())
 _ANY_LINE: Final = r"[\s.^$*+?|()\\wSWDd]{0,40}|\[.{1,40}\][*+]?"
 """Patterns that nearly every line fits: whoever searches for that prints whole files."""
 _RECURSIVE: Final = ("-r", "-R", "-a", "--recursive", "--archive", "--dereference-recursive")
-_EXECUTES: Final = frozenset(
-    "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls".split()
-)
+_EXECUTES: Final = EXEC_FLAGS | FIND_OUTPUTS | {"-delete"}
 _NAME_TESTS: Final = frozenset("-name -iname -path -wholename -ipath -iwholename".split())
 _OWN_NAMES: Final = (
     "operator-token",
@@ -178,7 +166,7 @@ def _by_computed_names(found: CommandAnalysis) -> Iterator[Touch]:
     written = [
         (effect.kind, effect.target)
         for effect in found.effects
-        if effect.kind in _WRITES and _is_computed(effect)
+        if effect.kind in WRITES and _is_computed(effect)
     ]
     unpacked = [
         (EffectKind.OVERWRITE, command.cwd)
@@ -187,7 +175,7 @@ def _by_computed_names(found: CommandAnalysis) -> Iterator[Touch]:
     ]
     if (written or unpacked) and any(map(_prints_where_code_is, found.commands)):
         for kind, target in (*written, *unpacked):
-            yield Touch(Decision.REQUIRE_CONFIRMATION, _WRITES[kind], target)
+            yield Touch(Decision.REQUIRE_CONFIRMATION, WRITES[kind], target)
 
 
 def _is_computed(effect: Effect) -> bool:
@@ -321,7 +309,7 @@ def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
     relation = guard.relation(placed(effect.target, effect.command.cwd))
     if relation is None:
         return
-    verb = _WRITES.get(effect.kind)
+    verb = WRITES.get(effect.kind)
     if verb is None:
         if effect.kind is EffectKind.READ and relation is Relation.SECRET:
             yield Touch(Decision.BLOCK, "reads", effect.target)

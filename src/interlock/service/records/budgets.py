@@ -15,6 +15,7 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction, account_from
 from interlock.model.budget import (
     EMPTY,
+    NO_LIMITS,
     NOTHING,
     Account,
     Alert,
@@ -37,7 +38,6 @@ from interlock.service.records.context import SECOND, Context, Moment
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
 """The kinds of accounts that are part of a run's state."""
 
-NO_LIMITS: Final = Limits()
 _DAY_S: Final = 86_400
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
+from interlock.commands.shell.words import argv_line, quoted
 from interlock.policy.actions.calls.json_text import object_or_list
-from interlock.policy.actions.calls.payload import Payload, path_of, quoted
+from interlock.policy.actions.calls.payload import Payload, path_of
 from interlock.policy.actions.calls.tool_vocabulary import Role, option_of
 
 UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
@@ -90,11 +91,6 @@ def _listed(value: object) -> list[str]:
     return [item for item in items if isinstance(item, str)]
 
 
-def argv(words: Sequence[str]) -> str:
-    """Return words as a shell would have to be given them."""
-    return " ".join([quoted(word) for word in words])
-
-
 def exports(parts: Sequence[Part]) -> str:
     """Return the lines that set the environment which stands beside a command."""
     tables = [each.value for each in parts if "environment" in each.kinds]
@@ -170,7 +166,7 @@ def searches_of(parts: Sequence[Part], role: Role, cwd: str | None) -> Iterator[
     for path in _texts(parts, "path") or _texts(parts, "folder"):
         place = path if cwd is None or _is_far_up(path) else f"{cwd}/{path}"
         if _is_far_up(place):
-            yield Payload(command=argv(["rg", *words, "--", place]), path=place)
+            yield Payload(command=argv_line(["rg", *words, "--", place]), path=place)
 
 
 def _texts(parts: Sequence[Part], kind: str) -> list[str]:

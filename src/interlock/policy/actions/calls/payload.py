@@ -10,13 +10,11 @@ from typing import Final, cast
 import msgspec
 from msgspec.structs import replace
 
+from interlock.commands.shell.words import argv_line
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
 from interlock.policy.config.action_sections import Carrier
 
-_PLAIN: Final = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
-)
 _PATCH_HEADS: Final = (
     "*** Update File: ",
     "*** Add File: ",
@@ -274,7 +272,7 @@ def _command(value: object) -> str | None:
         return value
     if isinstance(value, list):
         words = cast("list[object]", value)
-        return spelt(words) or " ".join([quoted(str(word)) for word in words])
+        return spelt(words) or argv_line(map(str, words))
     return None
 
 
@@ -282,11 +280,6 @@ def spelt(items: Sequence[object]) -> str:
     """Return the text that numbers of characters spell, if they are nothing else."""
     numbers = [each for each in items if type(each) is int and 0 < each < _CHARACTERS]
     return "".join(map(chr, numbers)) if len(numbers) == len(items) > 1 else ""
-
-
-def quoted(word: str) -> str:
-    """Return a word as a shell would have to be given it."""
-    return word if word and _PLAIN.issuperset(word) else "'" + word.replace("'", "'\\''") + "'"
 
 
 def _first(params: Mapping[str, object], names: Sequence[str]) -> object:

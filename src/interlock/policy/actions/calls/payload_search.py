@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from interlock.commands.programs.program_tables import Programs
+from interlock.commands.shell.words import argv_line, quoted
 from interlock.commands.sql.graphql_text import changed_fields
 from interlock.commands.sql.sql_script import holds_sql, looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
@@ -24,7 +25,6 @@ from interlock.policy.actions.calls.json_text import name_given_twice, object_or
 from interlock.policy.actions.calls.parameter_parts import (
     UNSEEN,
     Part,
-    argv,
     as_words,
     database_in,
     exports,
@@ -45,7 +45,6 @@ from interlock.policy.actions.calls.payload import (
     files_in_patch,
     is_arrival,
     is_patch,
-    quoted,
     spelt,
 )
 from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_plural, program_of
@@ -326,10 +325,10 @@ class _Search:
         elif isinstance(value, list | tuple) and value:
             items = list(cast("Sequence[object]", value))
             if any(isinstance(item, list | tuple) for item in items):
-                yield "\n".join([argv(as_words(item)) for item in items])
+                yield "\n".join([argv_line(as_words(item)) for item in items])
             elif not any(isinstance(item, Mapping) for item in items):
                 words = [said(item) for item in items]
-                yield spelt(items) or argv(words)
+                yield spelt(items) or argv_line(words)
                 if is_plural(part.name) or self._are_lines(words):
                     yield "\n".join(words)
 
@@ -519,7 +518,7 @@ class _Search:
         elif texts and not role.reads and not kinds & _LEFT_ALONE and self._is_argv(texts):
             self._is_understood = self._is_understood or role.runs
             least = Decision.REQUIRE_CONFIRMATION if role.runs else Decision.BLOCK
-            self._guess(argv(texts), node, least)
+            self._guess(argv_line(texts), node, least)
             return
         elif texts and role.runs and not role.reads and not kinds & _LEFT_ALONE:
             self._guess("\n".join(texts), node, Decision.REQUIRE_CONFIRMATION)
