@@ -195,6 +195,7 @@ def test_a_value_that_comes_back_is_held_in_doubt_once():
         "A='a[$(rm x)]'; [[ $A -eq 1 ]]",
         "A='a[`rm x`]'; [[ $A -eq 1 ]]",
         "mapfile -C 'rm x;' -c 1 A <<< y",
+        "readarray -C 'rm x;' -c 1 A <<< y",
         "PS4='$(rm x)' bash -x script.sh",
         "A=1 B=2\nC=3\nrm x",
         "alias z='ls; rm x'; z",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 from inline_snapshot import snapshot
@@ -17,6 +19,7 @@ from interlock.commands.snippets import SNIPPET_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import PackHead, pack_from_toml
 from interlock.service.policies import builtin_rules
+from interlock.service.policies.rule_compiler import documents_in, rule_texts
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """
@@ -142,6 +145,14 @@ def test_programs_are_found_by_every_name():
     assert programs.of("viper") is programs.of("snake")
     assert programs.of("snake charm").values == {"-X"}
     assert programs.of("nothing") is UNKNOWN_PROGRAM
+
+
+def test_every_program_has_one_entry():
+    entries = documents_in(rule_texts())["programs"]["programs"]
+    programs = msgspec.convert(entries, dict[str, Program])
+    names = [name for key, entry in programs.items() for name in (key, *entry.aliases)]
+
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_every_way_that_a_program_names_is_one():
