@@ -14,8 +14,8 @@ from interlock.commands.shell.pieces import fields_of, one_word
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.scope import Function, Shell
 from interlock.commands.shell.syntax import WORD_KINDS, Tree
-from interlock.commands.shell.word_reader import BODY, PLAIN, TEXT, WordReader
-from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.shell.word_reader import BODY, PLAIN, WordReader
+from interlock.commands.shell.words import Word, literal, may_run, unknown
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,14 +70,6 @@ class Expander:
     def index(self, name: str, inside: str) -> str:
         """Return which element of an array a subscript names."""
         return WordReader(inside, self._shell).index_of(name, inside)
-
-    def computed(self, expression: str) -> Word:
-        """Return what an expression comes to; what it changes is changed."""
-        return WordReader(expression, self._shell).computed(expression)
-
-    def looked_into(self, text: str) -> None:
-        """Follow the commands in a text that is expanded without being a word."""
-        WordReader(text, self._shell).pieces(TEXT)
 
     def _reader(self, node: Node, last: Node | None) -> WordReader:
         tree = self._tree
@@ -173,4 +165,4 @@ class Expander:
 
 
 def _runs_something(text: str) -> bool:
-    return "$(" in text or "`" in text or "<(" in text or ">(" in text
+    return may_run(text) or "<(" in text or ">(" in text

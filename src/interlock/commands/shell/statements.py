@@ -23,7 +23,7 @@ from interlock.commands.shell.syntax import (
     parts_of_list,
     unfolded,
 )
-from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.shell.words import Word, literal, may_run, unknown, without_hidden
 from interlock.commands.values.allowance import Budget
 
 if TYPE_CHECKING:
@@ -168,8 +168,7 @@ class Walker(ABC):
         tree, node = inside
         text = tree.text(node).lstrip()
         if text.startswith("`") and "\\" in text:
-            plain = re.sub(r"\\([$`\\])", r"\1", text[1:-1])
-            return self.run_text(plain, scope.copy(), inner)
+            return self.run_text(without_hidden(text[1:-1]), scope.copy(), inner)
         return self._sequence(tree, node, scope.copy(), inner)
 
     def _too_deep(self, text: str) -> None:
@@ -243,7 +242,7 @@ class Walker(ABC):
     def _compound(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """`{ ...; }`, or `((...))`, which the grammar gives the same name."""
         if node.children[0].type == "((":
-            self._expander(tree, scope, frame).computed(tree.text(node)[2:-2])
+            self.computed(tree.text(node)[2:-2], scope, frame)
             return NOTHING
         return self._group(tree, node, scope, frame)
 
@@ -487,7 +486,7 @@ class Walker(ABC):
         if node.type == "c_style_for_statement":
             head = tree.text(node).partition("((")[2].partition("))")[0]
             for expression in head.split(";"):
-                self._expander(tree, scope, frame).computed(expression)
+                self.computed(expression, scope, frame)
             return self.run(tree, part(node, "body"), scope, frame)
         return self._all_parts(tree, node, scope, frame)
 
@@ -529,8 +528,8 @@ class Walker(ABC):
             current = pending.pop()
             if current.type in WORD_KINDS:
                 text = expander.word(current).text
-                if "[" in text and _runs_something(text):
-                    expander.looked_into(text)
+                if "[" in text and may_run(text):
+                    self.looked_into(text, scope, frame)
             else:
                 pending.extend(current.named_children)
         return NOTHING
@@ -585,10 +584,6 @@ def _with_ends(tree: Tree, children: Sequence[Node]) -> Iterator[tuple[Node, Nod
         yield first, last
         first, last = child, None
     yield first, last
-
-
-def _runs_something(text: str) -> bool:
-    return "$(" in text or "`" in text
 
 
 Handler = Callable[[Walker, Tree, "Node", Scope, Frame], Stream]

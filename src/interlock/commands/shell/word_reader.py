@@ -10,7 +10,15 @@ from typing import Final, NamedTuple
 from interlock.commands.shell.pieces import BREAK, Kind, Piece, brace_expanded, one_word, piece_of
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.scope import UNKNOWN_INDEX, UNSET, Function, Shell
-from interlock.commands.shell.words import Word, decode_ansi_c, labels_of, literal, unknown
+from interlock.commands.shell.words import (
+    Word,
+    decode_ansi_c,
+    labels_of,
+    literal,
+    may_run,
+    unknown,
+    without_hidden,
+)
 from interlock.commands.values.arithmetic import NotComputed, assigned_in, computed
 from interlock.commands.values.brackets import Brackets, end_of
 from interlock.commands.values.parameter_forms import (
@@ -216,6 +224,10 @@ class WordReader:
         part(start, end, mode, found)
         self._depth -= 1
 
+    def _deeper(self, text: str, mode: Mode) -> list[Piece]:
+        """Return the pieces of another text, one level deeper."""
+        return WordReader(text, self._shell, depth=self._depth + 1).pieces(mode)
+
     def _put(self, word: Word, start: int, end: int, mode: Mode, found: list[Piece]) -> None:
         """Add a value that was written between `start` and `end`."""
         piece = piece_of(word, quoted=mode.quoted)
@@ -273,7 +285,7 @@ class WordReader:
         if index in self._commands:
             return self._substituted(index, mode, found)
         close = end_of(self._text, "`", index + 1, end)
-        inside = re.sub(r"\\([$`\\])", r"\1", self._text[index + 1 : close])
+        inside = without_hidden(self._text[index + 1 : close])
         self._put(self._captured(inside), index, close + 1, mode, found)
         return close + 1
 
@@ -338,10 +350,9 @@ class WordReader:
         """Return which element a subscript names: a number, a key, or nothing that is known."""
         shell = self._shell
         if name in shell.scope.tables:
-            pieces = WordReader(inside, shell, depth=self._depth + 1).pieces(PLAIN)
-            word = one_word(pieces, shell.budget)
-            return word.text if word.known else UNKNOWN_INDEX
-        word = self.computed(inside)
+            word = one_word(self._deeper(inside, PLAIN), shell.budget)
+        else:
+            word = self.computed(inside)
         return word.text if word.known else UNKNOWN_INDEX
 
     def _referred(self, name: str, index: str | None) -> tuple[str, str | None]:
@@ -445,7 +456,7 @@ class WordReader:
         """`${x@E}` and its kind; a prompt (`@P`) is expanded, commands included."""
 
         def as_prompt(value: str) -> None:
-            WordReader(value, self._shell, depth=self._depth + 1).pieces(TEXT)
+            self._deeper(value, TEXT)
 
         forms: dict[str, Form] = {"E": decode_ansi_c, "P": as_prompt}
         return forms.get(letter) or partial(transformed, letter=letter)
@@ -533,13 +544,7 @@ class WordReader:
 
     def computed(self, text: str) -> Word:
         """Return what an expression comes to, unknown if only the run says that."""
-        return self._computed(
-            one_word(
-                WordReader(text, self._shell, depth=self._depth + 1).pieces(TEXT),
-                self._shell.budget,
-            ),
-            text,
-        )
+        return self._computed(one_word(self._deeper(text, TEXT), self._shell.budget), text)
 
     def _computed(self, expression: Word, written: str) -> Word:
         if expression.known:
@@ -557,8 +562,8 @@ class WordReader:
         word = (
             self._scalar(name) if index is None else self._element(name, self.index_of(name, index))
         )
-        if "$(" in word.text or "`" in word.text:
-            WordReader(word.text, self._shell, depth=self._depth + 1).pieces(TEXT)
+        if may_run(word.text):
+            self._deeper(word.text, TEXT)
         return word.text if word.known else None
 
     def assign(self, name: str, index: str | None, text: str) -> None:

@@ -18,6 +18,7 @@ _ANSI_C_ESCAPE: Final = (
 _UNQUOTED: Final = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_"
 )
+_HIDDEN_IN_BACKQUOTES: Final = r"\\([$`\\])"
 _MAX_EXCERPT: Final = 120
 
 
@@ -64,6 +65,16 @@ def quoted(text: str) -> str:
 def argv_line(words: Iterable[str]) -> str:
     """Return words as one line, as a shell would have to be given them."""
     return " ".join([quoted(word) for word in words])
+
+
+def may_run(text: str) -> bool:
+    """Whether a text holds a command, where a shell expands it: `$(...)`, or one in backquotes."""
+    return "$(" in text or "`" in text
+
+
+def without_hidden(text: str) -> str:
+    """Return what stands between backquotes as it is run: a backslash hides some characters."""
+    return re.sub(_HIDDEN_IN_BACKQUOTES, r"\1", text)
 
 
 def decode_ansi_c(raw: str) -> str:
