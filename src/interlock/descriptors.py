@@ -85,16 +85,14 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
 
 
-def content_of(
-    path: str | bytes | Path, *, most: int, folder: int | None = None, follows_links: bool = True
-) -> bytes:
+def content_of(path: str | bytes | Path, *, most: int, follows_links: bool = True) -> bytes:
     """Return what a regular file holds; raises OSError for anything else, or where it is too much.
 
     Nothing is waited for: a pipe that nobody writes to is refused like a device, and a file that
     grows while it is read is over its limit no later than any other.
     """
     flags = READING if follows_links else READING | os.O_NOFOLLOW
-    with opened(path, flags, folder=folder) as file:
+    with opened(path, flags) as file:
         return content_of_open(file, most=most)
 
 

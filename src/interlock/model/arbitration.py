@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 import msgspec
 
 from interlock.model.verdict import Ranked
+
+AUTOMATIC: Final = "[automatic message, not from a person]"
+"""What everything begins with that is sent to an agent from the user's side."""
 
 
 class HardState(Ranked):

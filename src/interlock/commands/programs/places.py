@@ -61,7 +61,8 @@ _STARTS_OF_HOMES: Final = frozenset("~/C")
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _OTHER_ROOTS: Final = ("/proc/", "/private/etc/")
 _OF_A_PROCESS: Final = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(root|cwd)(?=/|$)")
-_MAX_PATH: Final = 4096
+MAX_PATH: Final = 4096
+"""No system takes a longer one."""
 _CACHED: Final = 4096
 
 
@@ -92,7 +93,7 @@ class Places:
 
     def _of(self, path: str, project: str | None = None) -> int:
         """Return the bits of every kind of place that `path`, normalised, is."""
-        path = canonical_path(path[:_MAX_PATH])
+        path = canonical_path(path[:MAX_PATH])
         bits = self._where(path, project) | self._listed(path)
         if path.endswith(("/*", "/.*")):
             # All that lies in a folder is as much as the folder.
@@ -125,7 +126,7 @@ class Places:
 
     def is_credential(self, path: str) -> bool:
         """Whether a login or key lies there."""
-        return bool(self._listed(canonical_path(path[:_MAX_PATH])) & CREDENTIAL)
+        return bool(self._listed(canonical_path(path[:MAX_PATH])) & CREDENTIAL)
 
     def _listed(self, path: str) -> int:
         if not self._any.matches(path):

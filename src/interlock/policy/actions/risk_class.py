@@ -5,9 +5,7 @@ Asked when a run may not do everything any more. Whatever is not known to be har
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from typing import Final, assert_never
 
 from interlock.commands.analysis import CommandAnalysis
@@ -16,10 +14,8 @@ from interlock.commands.programs.read_only import SINKS, only_reads, reaches_out
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Ranked
 from interlock.policy.actions.calls.json_text import Unreadable
+from interlock.policy.actions.calls.tool_vocabulary import name_parts, verbs_in, words_in
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit, Inspection
-
-_WORDS_OF_A_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-
 
 _DESTROYING_WORDS: Final = frozenset(
     "delete remove destroy drop purge wipe erase truncate uninstall rm rmdir".split()
@@ -56,8 +52,6 @@ _READING_TOOLS: Final = frozenset(
     """.split()
 )
 """Whole names, with `_` between their words: they read, plan, ask a person or come to an end."""
-
-_JOINING_WORDS: Final = frozenset(("and", "or", "then"))
 
 _VIEWING_CALLS: Final = {
     "str_replace_editor": ("command", "view"),
@@ -150,31 +144,16 @@ def _only_views(name: str, params: Mapping[str, object]) -> bool:
 
 def _of_destroyer(name: str) -> Iterator[RiskClass]:
     """An edit that removes a file is told from others by the tool's name alone."""
-    if not _DESTROYING_WORDS.isdisjoint(_words_of(name)):
+    if not _DESTROYING_WORDS.isdisjoint(words_in(name)):
         yield RiskClass.DESTROYS
 
 
 def _of_name(name: str) -> RiskClass:
-    words = _words_of(name)
+    words = words_in(name)
     if not _DESTROYING_WORDS.isdisjoint(words):
         return RiskClass.DESTROYS
     if not _NETWORK_WORDS.isdisjoint(words):
         return RiskClass.REACHES_OUT
-    own = _words_of(_own_name(name))
-    reads = "_".join(own) in _READING_TOOLS or _verbs_in(own) <= _READING_VERBS
+    own = words_in(name_parts(name)[-1])
+    reads = "_".join(own) in _READING_TOOLS or verbs_in(own) <= _READING_VERBS
     return RiskClass.READS if reads and own else RiskClass.WRITES
-
-
-def _words_of(name: str) -> list[str]:
-    """`WebFetch` and `web_fetch` are the words `web` and `fetch`."""
-    return [word.lower() for word in _WORDS_OF_A_NAME.findall(name)]
-
-
-def _own_name(name: str) -> str:
-    """Return a tool's name without the server's: `mcp__files__read_file` is `read_file`."""
-    return re.split(r"__|[.:/]", name)[-1]
-
-
-def _verbs_in(words: list[str]) -> frozenset[str]:
-    behind = [word for before, word in pairwise(words) if before in _JOINING_WORDS]
-    return frozenset((*words[:1], *behind))

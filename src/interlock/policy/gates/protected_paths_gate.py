@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.shell.command import WRITES, Effect, EffectKind
 from interlock.commands.shell.scope import OWN_VARIABLES, normal_path
 from interlock.model.verdict import Decision, Finding, Severity
@@ -28,7 +29,6 @@ _SETS_VARIABLES: Final = (
 )
 """Files that set variables for programs which are run with them."""
 _OWN_SETTING: Final = r"\b(INTERLOCK_(?:POLICY|LEDGER|CONFIG_HOME|TOKEN))\b\s{0,9}[:?+]{0,2}[=:]"
-_MAX_PATH: Final = 4096
 _UP: Final = re.compile(r"(?:\.\./)+")
 _FAR_UP: Final = len("../") * 4
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
@@ -101,7 +101,7 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
         # A short value stands there with its name, as `name="value"`.
         value = text.partition('="')[2].removesuffix('"') or text
         path = path_of(value)
-        if len(path) <= _MAX_PATH and "/" in path and reads_secret(path, policy.own):
+        if len(path) <= MAX_PATH and "/" in path and reads_secret(path, policy.own):
             yield _own_finding(Touch(Decision.BLOCK, "reads", value))
             return
     for payload in call.found.searches:

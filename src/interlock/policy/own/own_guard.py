@@ -10,11 +10,10 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Final
 
-from interlock.commands.programs.places import canonical_path
+from interlock.commands.programs.places import MAX_PATH, canonical_path
 from interlock.commands.shell.scope import OWN_PROGRAM, normal_path
 from interlock.model.own_places import OwnPlaces
 
-MAX_PATH: Final = 4096
 _EVERYWHERE: Final = (
     "~/.config/interlock",
     ".config/interlock",

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs.file_effects import EXEC_FLAGS, FIND_OUTPUTS
 from interlock.commands.programs.network_effects import is_remote
-from interlock.commands.programs.places import HOME, ROOT
+from interlock.commands.programs.places import HOME, MAX_PATH, ROOT
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.read_only import only_reads, runs, sed_is_plain
 from interlock.commands.shell.command import WRITES, Command, Effect, EffectKind
@@ -24,7 +24,6 @@ from interlock.commands.shell.scope import OWN_PROGRAM, normal_path
 from interlock.commands.shell.words import Word, excerpt_of
 from interlock.model.verdict import Decision
 from interlock.policy.own.own_guard import (
-    MAX_PATH,
     OwnGuard,
     Relation,
     finds_own_code,

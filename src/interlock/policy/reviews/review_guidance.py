@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from interlock.model.arbitration import AUTOMATIC
 from interlock.model.control_state import OpenReview
 from interlock.model.review import (
     CheckResult,
@@ -19,7 +20,6 @@ from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import check_in_words, failing
 from interlock.policy.reviews.verdict_grammar import EXPECTED
 
-_LABEL: Final = "[automatic message, not from a person]"
 _MOST_LINES: Final = 15
 """How many lines of a check's output are shown, from its end."""
 _LONGEST_LINE: Final = 200
@@ -36,7 +36,7 @@ def guidance_of(found: OpenReview, settings: Reviews, *, all_hints: bool = False
     own = _own_gates(found)
     most = None if all_hints else settings.most_hints
     parts = [
-        f"{_LABEL} Attempt {review.attempt_count + 1} of {review.max_attempts}",
+        f"{AUTOMATIC} Attempt {review.attempt_count + 1} of {review.max_attempts}",
         *_hints_shown(_hints(review, own), most),
         *_feedback_shown(review, own),
         *_checks_shown(failing(found)),

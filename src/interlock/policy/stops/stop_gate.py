@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from interlock.model.arbitration import AUTOMATIC
 from interlock.model.stop import (
     EvidenceKind,
     FinishReason,
@@ -240,7 +241,6 @@ def _asked_in_own_words(closing: Closing, settings: Stops) -> str | None:
     return None
 
 
-_LABEL: Final = "[automatic message, not from a person]"
 _MOST_NAMED: Final = 3
 _MOST_SHOWN: Final = 80
 _HEADINGS: Final = {
@@ -260,7 +260,7 @@ _CLOSE: Final = (
 
 def _nudge(context: StopContext, intent: Announcement | None) -> str:
     """Return the message for an agent whose turn goes on."""
-    return " ".join([_LABEL, *_what_happened(context, intent), _CLOSE])
+    return " ".join([AUTOMATIC, *_what_happened(context, intent), _CLOSE])
 
 
 def evidence_in_words(evidence: Sequence[StopEvidence]) -> str:

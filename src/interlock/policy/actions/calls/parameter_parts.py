@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
+from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.shell.words import argv_line, quoted
 from interlock.policy.actions.calls.json_text import object_or_list
 from interlock.policy.actions.calls.payload import Payload, path_of
@@ -16,7 +17,6 @@ UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
 _LISTS: Final = frozenset("glob find finder list ls tree".split())
 """Words in the names of tools that tell of files what they are called."""
 _ONLY_FOLDER: Final = frozenset(("folder",))
-_LONGEST_PATH: Final = 4096
 _DATABASE_ADDRESS: Final = re.compile(r"(?i)^(?:sqlite|duckdb)\w*:(?://)?/?(?=/|~|\.)")
 """What stands before the path where a database is named by an address."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
@@ -178,7 +178,7 @@ def _is_far_up(path: str) -> bool:
 
 
 def _may_be_name(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_PATH and "\n" not in text
+    return 0 < len(text) <= MAX_PATH and "\n" not in text
 
 
 def may_be_path(text: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, cast
 
 import msgspec
 
+from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.shell.words import argv_line, quoted
 from interlock.commands.sql.graphql_text import changed_fields
@@ -51,7 +52,6 @@ from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_
 
 _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128
-_LONGEST_PATH: Final = 4096
 _LONGEST_CODE: Final = 65_536
 _BEFORE_A_PROGRAM: Final = re.compile(
     r"(?:[\s({!`]|\$\(|(?:if|while|until|then|do|else)\s|[A-Za-z_]\w*=\S*\s)*"
@@ -482,7 +482,7 @@ class _Search:
         """Whether the first word is the name of a program that is known."""
         if text.startswith(_FORK_BOMB):
             return True
-        text = text[:_LONGEST_PATH]
+        text = text[:MAX_PATH]
         before = _BEFORE_A_PROGRAM.match(text)
         rest = re.split(r"[\s;&|)`]", text[before.end() if before else 0 :], maxsplit=1)
         name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2]

@@ -7,7 +7,7 @@ Names are read as words, whatever their case and whatever stands between them: `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -157,7 +157,7 @@ class Vocabulary:
         """Return what a tool can do, by its own name and that of its server."""
         server, own = self._parts(name)
         words = frozenset(own)
-        reads = bool(own) and (_verbs_in(own) <= self._reads or own[-1] in _LAST_WORDS)
+        reads = bool(own) and (verbs_in(own) <= self._reads or own[-1] in _LAST_WORDS)
         running = words & self._runs
         calls = running <= _CALL_VERBS and _is_call(own)
         is_language = not words.isdisjoint(_LANGUAGES) and words <= _LANGUAGES.keys() | _FILLERS
@@ -190,7 +190,7 @@ class Vocabulary:
 
     def _parts(self, name: str) -> tuple[list[str], list[str]]:
         """Return the words of a tool's server, and those of its own name."""
-        pieces = re.split(r"__|[.:/]", _plain(name))
+        pieces = name_parts(_plain(name))
         own = self._words_of(pieces[-1])
         server = [word for piece in pieces[:-1] for word in self._words_of(piece)]
         if own[:1] == ["mcp"] and len(own) > 2:
@@ -198,8 +198,7 @@ class Vocabulary:
         return server, own
 
     def _words_of(self, name: str) -> list[str]:
-        found = [word.lower() for word in re.findall(_WORD, name)]
-        return [part for word in found for part in self._taken_apart(word)]
+        return [part for word in words_in(name) for part in self._taken_apart(word)]
 
     def _taken_apart(self, word: str) -> list[str]:
         """`runterminalcmd` is three words that are known, written as one."""
@@ -214,7 +213,7 @@ class Vocabulary:
 
     def _kinds_of(self, name: str) -> frozenset[str]:
         """Return what a parameter may hold, by its whole name or else by its last word."""
-        words = [word.lower() for word in re.findall(_WORD, _plain(name))]
+        words = words_in(_plain(name))
         if not words:
             return frozenset()
         for candidate in ("".join(words), words[-1]):
@@ -224,9 +223,25 @@ class Vocabulary:
         return frozenset()
 
 
+def name_parts(name: str) -> list[str]:
+    """Return a tool's name and those of its servers: `mcp__files__read_file` ends with its own."""
+    return re.split(r"__|[.:/]", name)
+
+
+def words_in(name: str) -> list[str]:
+    """`WebFetch` and `web_fetch` are the words `web` and `fetch`."""
+    return [word.lower() for word in re.findall(_WORD, name)]
+
+
+def verbs_in(words: Sequence[str]) -> frozenset[str]:
+    """Return the words that say what is done: the first, and each behind an `and` or `or`."""
+    behind = [word for before, word in pairwise(words) if before in _JOINING]
+    return frozenset((*words[:1], *behind))
+
+
 def option_of(name: str) -> str:
     """Return the option that a parameter is: `autoApprove` is `--auto-approve`, `f` is `-f`."""
-    words = "-".join(word.lower() for word in re.findall(_WORD, _plain(name)))
+    words = "-".join(words_in(_plain(name)))
     return f"--{words}" if len(words) > 1 else f"-{name}"
 
 
@@ -257,8 +272,3 @@ def _is_call(words: list[str]) -> bool:
         not found.isdisjoint(_CALL_NOUNS)
         or found <= _CALL_VERBS - {"run", "exec", "execute", "use"} | {"multi"}
     )
-
-
-def _verbs_in(words: list[str]) -> frozenset[str]:
-    behind = [word for before, word in pairwise(words) if before in _JOINING]
-    return frozenset((*words[:1], *behind))
