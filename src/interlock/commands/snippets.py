@@ -346,7 +346,7 @@ def redis_operations_in(words: Sequence[str]) -> list[SqlOperation]:
 
 def _mongo_operations(call: Call, path: str) -> Found:
     owner, _, method = path.rpartition(".")
-    own = call.arguments[1:] if call.method else call.arguments
+    own = call.own
     if method in {"runCommand", "adminCommand"} and own:
         yield from _mongo_command(own[0].text)
         return

@@ -1,12 +1,12 @@
-"""Commands that run other commands: shells, fan-outs, programs that shell out."""
+"""Commands that run other commands: fan-outs, and programs that shell out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
 from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
 from interlock.commands.programs.program_tables import Program
@@ -17,11 +17,12 @@ from interlock.commands.programs.scripts import (
     recipes_in,
 )
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
+from interlock.commands.shell.provenance import UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
-from interlock.commands.simulation import STANDARD_INPUT, Follow, Simulation
+from interlock.commands.shell_programs import run_foreign_shell, run_script, run_shell
+from interlock.commands.simulation import Follow, Simulation
 
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:
@@ -32,11 +33,11 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
             _follow_subscripts(simulation, command, scope)
         return way(simulation, command, scope)
     if known.shell:
-        run = _run_shell if known.shell == "posix" else _run_foreign_shell
+        run = run_shell if known.shell == "posix" else run_foreign_shell
         return run(simulation, command, scope)
     if known.runs or known.code is not None or known.sql is not None:
         return _snippet_follower()(simulation, command, known, scope)
-    return _run_script(simulation, command, scope) if scope.files else None
+    return run_script(simulation, command, scope) if scope.files else None
 
 
 def _follow_subscripts(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -54,139 +55,6 @@ def _snippet_follower() -> Follow:
 
 
 _SUBSCRIPT: Final = r"(?s)[A-Za-z_]\w*\[.*(?:\$\(|`)"
-_FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
-_SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
-_SHELL_STARTUP: Final = frozenset(("rcfile", "init-file"))
-_SHELL_VALUES: Final = _SHELL_STARTUP | {"emulate"}
-_SHELL_LONG: Final = _SHELL_STARTUP.union(
-    "debug debugger dump-strings dump-po-strings help login noediting noprofile norc posix"
-    " pretty-print restricted verbose version".split()
-)
-"""Long options that bash takes with one dash as well, in front of the single ones."""
-_ATTACHED_NAMES: Final = frozenset(("zsh", "ksh", "mksh", "pdksh", "yash"))
-"""Shells in which the name of an option may stand in the same word as its `-o`."""
-
-
-def _run_script(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:
-    """A file that this very line wrote or fetched, run by its name."""
-    head = command.argv[0]
-    held = scope.files.get(scope.path(head.text)) if "/" in head.text else None
-    if held is None and "/" not in head.text:
-        # `PATH` may lead to it.
-        ending = f"/{head.text}"
-        held = next((each for path, each in scope.files.items() if path.endswith(ending)), None)
-    if held is None:
-        return None
-    return _run_held(simulation, command, head, held, scope)
-
-
-def _run_held(
-    simulation: Simulation, command: Command, source: Word, held: Stream, scope: Scope
-) -> Stream:
-    """Run bytes whose origin is known, and their text too where it is."""
-    simulation.note_execution(source, held.labels, command)
-    if held.text is None:
-        return Stream(held.labels)
-    frame = command.frame.fed(UNSEEN)
-    interpreter = re.match(_SHEBANG, held.text)
-    if interpreter is not None and command.argv[0] is source:
-        words = [literal(part) for part in interpreter[1].split()]
-        return simulation.run_words([*words, source, *command.argv[1:]], command, scope)
-    inner = scope.outside()
-    if command.argv[0] is source:
-        inner.set_arguments(list(command.argv[1:]))
-    return simulation.run_nested(held.text, inner, frame, via=command.program)
-
-
-class _ShellWords(NamedTuple):
-    """What a shell is started with: single options with their sign, start files, and the rest."""
-
-    options: set[str]
-    startup: list[Word]
-    rest: list[Word]
-
-    @property
-    def has_code(self) -> bool:
-        return not self.options.isdisjoint(("-c", "+c"))
-
-    @property
-    def reads_stdin(self) -> bool:
-        return not self.options.isdisjoint(("-s", "+s")) and not self.has_code
-
-    @property
-    def only_checks(self) -> bool:
-        return "-n" in self.options and self.options.isdisjoint(("+n", "-i", "-o", "+o"))
-
-
-def _run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """Follow `sh -c`, a script by its name, or a script that flows in."""
-    given = _shell_words(command)
-    for source in given.startup:
-        held = simulation.script(source, command, scope)
-        _run_held(simulation, command, source, held, scope)
-    if given.reads_stdin:
-        return _run_stdin(simulation, command, scope)
-    if given.has_code and given.rest:
-        code, *rest = given.rest
-        inner = scope.outside()
-        if rest:
-            inner.variables["0"] = rest[0]
-            inner.set_arguments(rest[1:])
-        simulation.note_execution(code, code.labels, command)
-        return simulation.run_nested(code.text, inner, command.frame, via=f"{command.program} -c")
-    if given.rest:
-        held = simulation.script(given.rest[0], command, scope)
-        return _run_held(simulation, command, given.rest[0], held, scope)
-    if given.only_checks:
-        return NOTHING
-    return _run_stdin(simulation, command, scope)
-
-
-def _shell_words(command: Command) -> _ShellWords:
-    """Take the words of a shell apart: every `o` and `O` of a cluster takes a word behind it."""
-    options: set[str] = set()
-    startup: list[Word] = []
-    words = list(command.argv[1:])
-    index = 0
-    while index < len(words) and words[index].text[:1] in {"-", "+"}:
-        text = words[index].text
-        index += 1
-        if text in {"-", "--"}:
-            break
-        name = text.lstrip("-")
-        if text.startswith("--") or (name in _SHELL_LONG and not options):
-            if name in _SHELL_STARTUP:
-                startup += words[index : index + 1]
-            index += name in _SHELL_VALUES
-            continue
-        if command.program in _ATTACHED_NAMES:
-            before, named, attached = name.partition("o")
-            name = before + named
-            index -= bool(attached)
-        index += name.count("o") + name.count("O")
-        options.update(text[0] + letter for letter in name.lstrip("+"))
-    return _ShellWords(options, startup, words[index:])
-
-
-def _run_stdin(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    stdin = command.frame.stdin
-    if command.frame.piped and stdin.text is None and not stdin.labels:
-        simulation.give_up("it runs what another command prints", command.text)
-    printed = _run_held(simulation, command, STANDARD_INPUT, stdin, scope)
-    return printed if stdin.text is not None else Stream(stdin.labels | SHELL)
-
-
-def _run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """Follow what another system's shell is given, as far as the grammars agree."""
-    simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels, command)
-    texts = [word.text.lower() for word in command.argv]
-    start = next((texts.index(flag) for flag in _FOREIGN_CODE if flag in texts), None)
-    if start is not None:
-        line = " ".join([word.text for word in command.argv[start + 1 :]])
-        simulation.run_line(line, command, scope)
-    return UNSEEN
-
-
 _NUL_DIVIDES: Final = r"-[rtpxo]{0,9}0|--null$"
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
@@ -389,9 +257,7 @@ def _ssh(simulation: Simulation, command: Command, scope: Scope) -> None:
 def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`vim -c '!command'` leaves the editor for a shell; so may what flows in."""
     scripts = [word.text.lstrip("+:") for word in command.argv[1:]]
-    for script in (*scripts, command.frame.stdin.text or ""):
-        for line in ran_by_editor(script):
-            simulation.run_line(line, command, scope)
+    _run_scripts(simulation, scripts, ran_by_editor, command, scope)
 
 
 def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -405,9 +271,7 @@ def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
 def _calculator(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`dc`, `gnuplot` and `m4` run what their scripts call."""
     scripts = [word.text for word in command.invocation.all_values(*_SCRIPT_OPTIONS)]
-    for script in (*scripts, command.frame.stdin.text or ""):
-        for line in ran_by_call(script):
-            simulation.run_line(line, command, scope)
+    _run_scripts(simulation, scripts, ran_by_call, command, scope)
 
 
 def _compgen(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -467,9 +331,24 @@ def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
 def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`expect` starts programs by `spawn`, and types what it sends into them."""
     scripts = [word.text for word in command.invocation.all_values("-c")]
+    _run_scripts(simulation, scripts, _expected, command, scope)
+
+
+def _expected(script: str) -> Iterator[str]:
+    for statement in re.findall(_EXPECTED, script):
+        yield re.sub(r"\\[rnt]", " ", statement).strip(" '\"{}")
+
+
+def _run_scripts(
+    simulation: Simulation,
+    scripts: Iterable[str],
+    lines_in: Callable[[str], Iterable[str]],
+    command: Command,
+    scope: Scope,
+) -> None:
+    """Follow the lines that scripts run: those in words, and one that flows in."""
     for script in (*scripts, command.frame.stdin.text or ""):
-        for statement in re.findall(_EXPECTED, script):
-            line = re.sub(r"\\[rnt]", " ", statement).strip(" '\"{}")
+        for line in lines_in(script):
             simulation.run_line(line, command, scope)
 
 

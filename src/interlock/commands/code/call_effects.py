@@ -148,8 +148,7 @@ def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
     elif (query := _query(call)) is not None:
         yield effect(CallKind.SQL, call, query)
     elif deletes_remotely(call):
-        own = call.arguments[1:] if call.method else call.arguments
-        yield effect(CallKind.VENDOR_DELETE, call, own[0] if own else CodeArgument(""))
+        yield effect(CallKind.VENDOR_DELETE, call, call.own[0] if call.own else CodeArgument(""))
     if call.callee in _PRINTERS:
         yield from _environment_shown(call)
 
@@ -261,9 +260,8 @@ def _typed(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> Iterator[Cod
         return
     for call in calls:
         typed = call.callee.rpartition(".")[2] in _TYPES
-        own = call.arguments[1:] if call.method else call.arguments
         for argument in call.arguments:
-            given = argument.name == "input" or (typed and argument in own)
+            given = argument.name == "input" or (typed and argument in call.own)
             if given and (argument.literal or argument.prefix):
                 yield effect(CallKind.SHELL, call, argument)
 
@@ -342,8 +340,7 @@ def deletes_remotely(call: Call) -> bool:
 
 
 def _has_no_filter(call: Call) -> bool:
-    own = call.arguments[1:] if call.method else call.arguments
-    return not own or own[0].text.replace(" ", "") in {"{}", "{where:{}}"}
+    return not call.own or call.own[0].text.replace(" ", "") in {"{}", "{where:{}}"}
 
 
 def _looks_like_client(receiver: list[str]) -> bool:

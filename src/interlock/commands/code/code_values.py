@@ -38,6 +38,11 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     method: bool = False
     """Whether the first argument is the receiver."""
 
+    @property
+    def own(self) -> tuple[CodeArgument, ...]:
+        """The arguments without the receiver."""
+        return self.arguments[1:] if self.method else self.arguments
+
 
 _MAX_TEXT: Final = 4096
 _MAX_PATH: Final = 160
