@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock
@@ -59,6 +60,24 @@ def test_errors_are_json_when_json_is_asked_for() -> None:
     assert json.loads(result.stderr) == snapshot(
         {"error": "`nowhere.txt` cannot be read: No such file or directory"}
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["show", "--json"], "Missing argument 'RUN'."),
+        (["runs", "--json", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
+        (["oparator", "--json"], "there is no command `oparator`: did you mean `operator`?"),
+        (["ledger", "infos", "--json"], "No such command 'infos'."),
+    ],
+    ids=["no run", "an option", "a command", "a command of another"],
+)
+def test_so_are_those_of_what_cannot_be_read(words: list[str], told: str) -> None:
+    result = interlock(*words)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert json.loads(result.stderr)["error"].startswith(told)
 
 
 def test_nul_bytes_in_a_command_get_an_answer() -> None:

@@ -19,7 +19,10 @@ from interlock import Decision, Interlock
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.model.events import ActionJudged
+from interlock.settings import current_ledger_places
 from patience import LONG_ENOUGH_S
+from service.ledgers import PASSPHRASE
+from terminal import own_terminal
 
 
 def test_every_answer_is_the_same_again(any_place: str) -> None:
@@ -175,6 +178,28 @@ def test_a_damaged_file_says_the_way_out_and_the_way_works(story: Story, tmp_pat
     assert saved.exit_code == 0
     assert bytes(content) == file.read_bytes()
     assert interlock("verify", "--ledger", str(target)).exit_code == 0
+
+
+def test_a_lost_key_is_missed_until_somebody_recovered_without_it(
+    story: Story, tmp_path: Path
+) -> None:
+    make_operator(story.place)
+    [key] = current_ledger_places().keys.glob("*.key")
+    key.unlink()
+
+    refused = interlock("ledger", "recover", story.place, str(tmp_path / "refused.db"))
+    missed = interlock("runs")
+    saved = tmp_path / "saved.db"
+    with pytest.MonkeyPatch.context() as patched, own_terminal(patched) as type_in:
+        type_in(PASSPHRASE)
+        recovered = interlock("ledger", "recover", story.place, str(saved))
+
+    assert refused.exit_code == 1
+    assert "has lost its key" in missed.stderr
+    assert recovered.exit_code == 0
+    assert "it is sealed with a new one" in recovered.stdout
+    assert key.exists()
+    assert interlock("verify", "--ledger", str(saved)).exit_code == 0
 
 
 def test_an_export_is_one_line_per_record(any_place: str) -> None:

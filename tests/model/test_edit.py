@@ -38,6 +38,7 @@ def test_what_was_only_looked_at_is_neither_allowed_nor_undone() -> None:
 
     assert (told.allowed, told.approval_id, told.undo_id) == (False, None, None)
     assert told.decision is None
+    assert told.reasons == ()
 
 
 def test_an_answer_tells_its_question_and_what_puts_it_back() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +103,31 @@ def test_an_agent_is_let_go_with_all_its_tokens(interlock: Interlock) -> None:
             authenticated(interlock.ledger, token)
     with pytest.raises(InputError, match="agent `mole` has no token"):
         interlock.revoke_agent("mole", token=ada)
+
+
+def test_whoever_is_given_an_agents_token_asks_as_that_agent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place, keys = tmp_path / "ledger.db", tmp_path / "keys"
+    with Interlock.open(place, keys=keys) as interlock:
+        ada = operator_of(interlock)
+        token = another(interlock, PrincipalKind.AGENT, "mole")
+
+    monkeypatch.setenv("INTERLOCK_TOKEN", token)
+    with Interlock.open(place, keys=keys) as interlock:
+        run = interlock.run("dig")
+        run.command("ls")
+        shown = token_digest(token)[:12]
+        mole = Principal(kind=PrincipalKind.AGENT, name="mole", credential=shown)
+        assert [each.by for each in records_of(interlock.ledger, run.id)] == [mole, mole]
+        assert run.state.agent == "mole"
+
+    for wrong in ("garbage", ada):
+        monkeypatch.setenv("INTERLOCK_TOKEN", wrong)
+        with pytest.raises(NotPermittedError, match="holds no agent's token that this ledger"):
+            Interlock.open(place, keys=keys)
+    with Interlock.open(":memory:") as nobody_knows_of_it:
+        assert nobody_knows_of_it.run("dig").command("ls")
 
 
 def test_another_passphrase_takes_the_place_of_the_first(interlock: Interlock) -> None:

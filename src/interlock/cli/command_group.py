@@ -93,6 +93,11 @@ class CommandGroup(click.Group):
         module = import_module(f"interlock.cli.{_HOMES[cmd_name]}")
         return cast("click.Command", getattr(module, f"{cmd_name}_command"))
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options of all commands, and remember what was typed."""
+        ctx.obj = list(args)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -118,6 +123,11 @@ class CommandGroup(click.Group):
         """Run the command; whatever was raised on purpose is said here."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            # What cannot be read is not read as far as its options.
+            if "--json" not in cast("list[str]", ctx.obj):
+                raise
+            _leave(ctx, ExitCode.MISUSED, error.format_message(), is_json=True)
         except PolicyError as error:
             count = len(error.complaints)
             heading = f"the policy does not load: {count} complaint{'' if count == 1 else 's'}"
@@ -134,13 +144,18 @@ class CommandGroup(click.Group):
 
 
 def _leave(
-    ctx: click.Context, code: ExitCode, heading: str, details: Sequence[str] = ()
+    ctx: click.Context,
+    code: ExitCode,
+    heading: str,
+    details: Sequence[str] = (),
+    *,
+    is_json: bool = False,
 ) -> NoReturn:
     from interlock.cli.call.options import wants_json  # noqa: PLC0415 - only when something went wrong
     from interlock.cli.text.render import escape  # noqa: PLC0415 - the same
     from interlock.views.units import json_text  # noqa: PLC0415 - the same
 
-    if wants_json():
+    if is_json or wants_json():
         complaints = {"complaints": details} if details else {}
         click.echo(json_text({"error": heading, **complaints}), err=True)
     else:

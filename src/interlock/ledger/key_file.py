@@ -21,6 +21,11 @@ _KEY_BYTES: Final = 32
 _ANCHORED: Final = "anchored"
 
 
+def new_key() -> bytes:
+    """Return a key that nobody knows."""
+    return secrets.token_bytes(_KEY_BYTES)
+
+
 class KeyFile:
     """The file of one ledger's key."""
 
@@ -40,11 +45,11 @@ class KeyFile:
         """Whether an anchor was ever made with it."""
         return self._read()[1]
 
-    def make(self) -> None:
-        """Make the key, unless another process was faster."""
+    def make(self, key: bytes | None = None) -> None:
+        """Make the key, or keep one that is given, unless another process was faster."""
         with self._clear_errors(), contextlib.suppress(FileExistsError):
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._unfinished(secrets.token_hex(_KEY_BYTES)) as unfinished:
+            with self._unfinished((key or new_key()).hex()) as unfinished:
                 os.link(unfinished, self.file)
 
     def note_anchor(self) -> None:

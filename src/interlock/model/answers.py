@@ -208,6 +208,11 @@ class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.answer is None else self.answer.approval_id
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """Every reason as a sentence, with what to do about it."""
+        return () if self.answer is None else self.answer.reasons
+
+    @property
     def undo_id(self) -> str | None:
         """What puts the files back."""
         return None if self.applied is None else self.applied.id

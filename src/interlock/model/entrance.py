@@ -42,6 +42,7 @@ MOST: Final = 2**53
 """More than this is a mistake, and some readers of JSON could not hold it."""
 _LONGEST_SHOWN: Final = 60
 _LONGEST_WORD: Final = 16
+_LONGEST_FIGURE: Final = 3
 _CO_COROUTINE: Final = 0x80
 """What `inspect` calls so: a function whose calls are awaited."""
 
@@ -260,8 +261,10 @@ def _shown(value: object) -> str:
                 return "a number too long"
         case str() if _is_word(value):
             return f"`{value}`"
+        case str() if value.isdecimal() and len(value) <= _LONGEST_FIGURE:
+            return f"the text `{value}`"
         case str():
-            return f"a text of {len(value)} characters"
+            return f"a text of {len(value)} character{'' if len(value) == 1 else 's'}"
         case type():
             return f"the class `{value.__name__}`"
         case _:
@@ -305,8 +308,10 @@ def _number(base: type, *, least: float | None, above: float | None, most: float
 def _text(value: object, place: str) -> str:
     if type(value) is str:
         return value
-    if isinstance(value, str):
-        return str.__str__(value)
+    # The name of a file is a text as well.
+    text = value.__fspath__() if isinstance(value, PathLike) else value
+    if isinstance(text, str):
+        return str.__str__(text)
     raise _refused(value, place, _TEXT)
 
 
@@ -349,7 +354,7 @@ _FLAG: Final = "`True` or `False`"
 _NOTHING: Final = "`None`"
 _DECIMAL: Final = "a finite `Decimal`"
 _PLAIN: Final[Mapping[object, _Kind]] = {
-    str: _Kind(_TEXT, _text, own=(str,)),
+    str: _Kind(_TEXT, _text, own=(str,), made_of=(PathLike,)),
     bool: _Kind(_FLAG, _flag, own=(bool,)),
     types.NoneType: _Kind(_NOTHING, _nothing, own=(types.NoneType,)),
     Decimal: _Kind(_DECIMAL, _decimal, own=(Decimal,)),

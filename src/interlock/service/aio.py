@@ -123,7 +123,7 @@ class AsyncInterlock(Operations):
                 principal=principal,
             )
         )
-        return cls(governor, principal)
+        return cls(governor, governor.asker)
 
     @entrance
     async def run(self, task: str, **fields: Unpack[RunFields]) -> AsyncRun:

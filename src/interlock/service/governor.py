@@ -45,7 +45,7 @@ class Governor:
         projects: Mapping[str, CompiledPolicy] | None = None,
         undo_store: Path | None = None,
         own_places: OwnPlaces | None = None,
-        opener: Principal | None = None,
+        asker: Principal | None = None,
     ) -> None:
         self.ledger = ledger
         """Where everything is recorded."""
@@ -57,7 +57,9 @@ class Governor:
             self._policies[project] = own
         self._undo_store = undo_store or settings.current_ledger_places().undo
         self._own_places = own_places or settings.current_own_places()
-        self._opener = opener or Principal(kind=PrincipalKind.USER, name=settings.user_name())
+        self.asker = asker
+        """Who asks, where that was said or proven; elsewhere each run is asked for by its agent."""
+        self._opener = asker or Principal(kind=PrincipalKind.USER, name=settings.user_name())
         """Who takes the policies that it was opened with."""
         self._contexts: dict[tuple[str | None, OwnPlaces | None], Context] = {}
         """What is asked in, by the same and by where Interlock is for a run from elsewhere."""

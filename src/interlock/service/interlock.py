@@ -79,8 +79,8 @@ class Interlock(_Waiting[Operations]):
 
         `policy` comes from `load_policy`; without one, the policy files count that are found.
         `projects` gives projects policies of their own, by name. `principal` is who asks; without
-        one, each run is asked for by its agent. In `undo_store` files are kept as they were
-        before they were changed.
+        one, the agent whose token is in `INTERLOCK_TOKEN`, or each run's own. In
+        `undo_store` files are kept as they were before they were changed.
         """
         governor = open_governor(
             place,
@@ -91,7 +91,7 @@ class Interlock(_Waiting[Operations]):
             undo_store=undo_store,
             principal=principal,
         )
-        return cls(governor, principal)
+        return cls(governor, governor.asker)
 
     @entrance
     def run(self, task: str, **fields: Unpack[RunFields]) -> Run:

@@ -64,7 +64,8 @@ def open_governor(
         files = settings.current_places()
         policy = load_policy(user=files.user, project=files.project)
     # What nobody could put back once the process is over is not kept any longer.
-    is_passing = place is not None and os.fspath(place) == _MEMORY and undo_store is None
+    is_memory = place is not None and os.fspath(place) == _MEMORY
+    is_passing = is_memory and undo_store is None
     undo_store = _passing_store() if is_passing else Path(undo_store or found.undo)
     own = settings.current_own_places(
         ledgers=() if place is None else (os.fspath(place),),
@@ -76,6 +77,8 @@ def open_governor(
         place or found.ledger, keys=Path(keys or found.keys), checkpoint_pages=pages
     )
     try:
+        if principal is None and found.token is not None and not is_memory:
+            principal = _agent_of(found.token, ledger)
         governor = Governor(
             ledger,
             policy,
@@ -83,7 +86,7 @@ def open_governor(
             projects=projects,
             undo_store=undo_store,
             own_places=own,
-            opener=principal,
+            asker=principal,
         )
         if is_passing:
             weakref.finalize(ledger, _remove, undo_store)
@@ -96,6 +99,21 @@ def open_governor(
         ledger.close()
         raise
     return governor
+
+
+def _agent_of(token: str, ledger: Ledger) -> Principal:
+    """Return the agent that a token is of."""
+    from interlock.service.people import credentials  # noqa: PLC0415 - only who was given a token
+
+    row = credentials.valid_credential(ledger, credentials.token_digest(token))
+    if row is None or row.kind != PrincipalKind.AGENT.value:
+        raise NotPermittedError(
+            "`INTERLOCK_TOKEN` holds no agent's token that this ledger knows: unset it, or have an"
+            " operator make one with `interlock operator agent NAME`"
+        )
+    return Principal(
+        kind=PrincipalKind.AGENT, name=row.name, credential=credentials.credential_id(row.digest)
+    )
 
 
 def _passing_store() -> Path:

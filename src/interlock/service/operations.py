@@ -21,7 +21,7 @@ from interlock.model.events import (
     BudgetChanged,
     Undone,
 )
-from interlock.model.principal import SYSTEM, Principal
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.review import GateAction
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -196,7 +196,9 @@ class Operations:
         await self._driver.outside(self.ledger.close)
 
     async def start(self, task: str, fields: RunFields) -> RunState:
-        """Start a run."""
+        """Start a run: of the agent that asks, unless another is named."""
+        if self._principal is not None and self._principal.kind is PrincipalKind.AGENT:
+            fields = {"agent": self._principal.name, **fields}
         return await self.ask(starting(runs.new_run(task, fields)))
 
     async def ask(self, question: Question[A]) -> A:

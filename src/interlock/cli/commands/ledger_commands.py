@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,7 +29,8 @@ from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
 from interlock.ledger.anchor import Anchor
 from interlock.ledger.chain import SealKey, exported_lines
-from interlock.ledger.key_file import KeyFile
+from interlock.ledger.key_file import KeyFile, new_key
+from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, recover
 from interlock.model.run import LEDGER_RUN
 from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
@@ -94,17 +96,26 @@ def recover_command(*, source: Path, target: Path) -> None:
 
     Where it had an operator, only an operator may.
     """
-    keys, new_keys = current_ledger_places().keys, list[Path]()
+    keys, new_keys = current_ledger_places().keys, dict[KeyFile, bytes]()
 
     def key_of(ledger_id: str) -> SealKey:
         key_file = KeyFile(keys, ledger_id)
-        if not key_file.exists():
-            key_file.make()
-            new_keys.append(key_file.file)
-        return key_file.key()
+        if key_file.exists():
+            return key_file.key()
+        return SealKey(new_keys.setdefault(key_file, new_key()))
 
-    with progress("looking at pages") as advance:
-        outcome = recover(source, target, key_of, advance, agree_to_recovered)
+    with contextlib.ExitStack() as shown:
+        advance = shown.enter_context(progress("looking at pages"))
+
+        def agree(ledger: Ledger) -> None:
+            # What is shown would wipe out the question.
+            shown.close()
+            agree_to_recovered(ledger)
+            # Not before: a lost key is missed, as long as none stands in its place.
+            for key_file, key in new_keys.items():
+                key_file.make(key)
+
+        outcome = recover(source, target, key_of, advance, agree)
     with open_ledger(target, keys=keys, problems=[]) as ledger:
         put_anchor(ledger, keys)
     value = {
@@ -115,9 +126,9 @@ def recover_command(*, source: Path, target: Path) -> None:
         "lost_policies": outcome.lost_policies,
         "has_same_id": outcome.has_same_id,
         "has_same_digests": outcome.has_same_digests,
-        "new_keys": list(map(str, new_keys)),
+        "new_keys": [str(each.file) for each in new_keys],
     }
-    show(value, _recovered_lines(outcome, target, new_keys))
+    show(value, _recovered_lines(outcome, target, [each.file for each in new_keys]))
 
 
 @ledger_call("anchor", group=ledger_command, decides=True)
