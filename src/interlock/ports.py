@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from interlock.model.approval import Approval
 from interlock.model.budget import Account
@@ -27,6 +27,9 @@ from interlock.model.rows import (
     WrittenRow,
 )
 from interlock.model.run import RunState
+
+ALL: Final = 2**31 - 1
+"""As a limit: however many there are."""
 
 
 @runtime_checkable

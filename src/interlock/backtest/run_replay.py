@@ -14,7 +14,7 @@ from typing import assert_never, cast
 
 import msgspec
 
-from interlock.ledger.chain import read_chain
+from interlock.ledger.chain import read_chain, records_of
 from interlock.model import events
 from interlock.model.action import CommandAction
 from interlock.model.arbitration import Ruling
@@ -33,7 +33,6 @@ from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
-from interlock.views.lookup import records_of
 
 Values = dict[str, object]
 Judgement = events.ActionJudged | events.StepJudged | events.StopJudged | ReviewEvent

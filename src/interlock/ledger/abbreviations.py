@@ -10,10 +10,9 @@ from interlock.model.approval import Approval
 from interlock.model.budget import ScopeKind, scope_from_id
 from interlock.model.rows import RunRow
 from interlock.model.run import LEDGER_RUN
-from interlock.ports import Rows
+from interlock.ports import ALL, Rows
 
 _MOST_NAMED: Final = 5
-_ALL: Final = 2**31 - 1
 _Thing = TypeVar("_Thing")
 
 
@@ -33,7 +32,7 @@ def found_approval(rows: Rows, text: str) -> Approval:
     exact = rows.approval(text) if is_text else None
     if exact is not None:
         return exact
-    asked = ((each.id, each) for each in rows.approvals(limit=_ALL))
+    asked = ((each.id, each) for each in rows.approvals(limit=ALL))
     return named("approval", text, asked, "interlock approvals")
 
 

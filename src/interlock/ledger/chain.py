@@ -20,7 +20,7 @@ import msgspec
 from interlock.errors import DamagedError, InputError
 from interlock.model.events import Event, Record
 from interlock.model.rows import RecordRow, RunRow, SealRow
-from interlock.ports import Rows
+from interlock.ports import ALL, Rows
 
 VERSION: Final = 1
 """A new shape gets a new number and a reader beside those before it."""
@@ -30,6 +30,7 @@ class _Versioned(msgspec.Struct, frozen=True):
     v: int
 
 
+_PAGE: Final = 500
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _VERSION_DECODER: Final = msgspec.json.Decoder(_Versioned)
 _DECODER: Final = msgspec.json.Decoder(Record)
@@ -223,14 +224,21 @@ def broken_at(run_id: str, seq: int, problem: str) -> ChainBrokenError:
     return ChainBrokenError(Fault(run_id=run_id, seq=seq, problem=problem))
 
 
+def records_of(rows: Rows, run_id: str, *, after: int = 0, last: int = ALL) -> Iterator[RecordRow]:
+    """Yield the records of a run behind `after` up to `last`, a page at a time."""
+    while after < last:
+        page = rows.records(run_id, after=after, limit=min(_PAGE, last - after))
+        if not page:
+            return
+        yield from page
+        after = page[-1].seq
+
+
 def exported_lines(rows: Rows, run_id: str | None = None) -> Iterator[bytes]:
     """Yield the records of a run, or of all runs one after the other, as lines."""
     for name in _all_chains(rows) if run_id is None else (run_id,):
-        last = 0
-        while page := rows.records(name, after=last):
-            for row in page:
-                yield b'{"hash":"%b","record":%b}\n' % (row.hash.encode(), row.body)
-            last = page[-1].seq
+        for row in records_of(rows, name):
+            yield b'{"hash":"%b","record":%b}\n' % (row.hash.encode(), row.body)
 
 
 def _all_chains(rows: Rows) -> Iterator[str]:

@@ -15,8 +15,7 @@ from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
-from interlock.ports import Rows
-from interlock.views.lookup import ALL
+from interlock.ports import ALL, Rows
 
 SAFE_SQLITE: Final = (3, 51, 3)
 """Earlier ones can damage a file when two processes start its write-ahead file anew at once."""

@@ -16,8 +16,6 @@ SHORT: Final = 13
 """So many characters of an id tell its millisecond."""
 _LONGEST: Final = 36
 _PAGE: Final = 500
-ALL: Final = 2**31 - 1
-"""As a limit: however many there are."""
 
 
 def found_state(ledger: Ledger, text: str) -> RunState:
@@ -35,16 +33,6 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
     while length < _LONGEST and len({each[:length] for each in ids}) < len(set(ids)):
         length += 1
     return {each: each[:length] for each in ids}
-
-
-def records_of(rows: Rows, run_id: str, *, after: int = 0, last: int = ALL) -> Iterator[RecordRow]:
-    """Yield the records of a run behind `after` up to `last`, a page at a time."""
-    while after < last:
-        page = rows.records(run_id, after=after, limit=min(_PAGE, last - after))
-        if not page:
-            return
-        yield from page
-        after = page[-1].seq
 
 
 def every_record(rows: Rows) -> Iterator[RecordRow]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from interlock.errors import InputError
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.model.control_state import meter_with_words
 from interlock.model.events import ActionObserved, Record, StepJudged, StopJudged
 from interlock.model.progress_meter import MOST_CALLS, MOST_SAID, Meter
@@ -20,7 +20,6 @@ from interlock.policy.steps.loop_detector import stuck_score
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views import units
-from interlock.views.lookup import records_of
 from interlock.views.timeline import Timeline
 
 _REMEMBERED: Final = MOST_CALLS + MOST_SAID

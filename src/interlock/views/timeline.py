@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.model import events
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.approval import ApprovalState, Subject
@@ -22,7 +22,7 @@ from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.policy.steps.step_figures import confidence
 from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.lookup import SHORT, records_of
+from interlock.views.lookup import SHORT
 from interlock.views.units import json_text
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.ledger import Ledger
 from interlock.model import events
 from interlock.model.approval import Approval, ApprovalState
@@ -22,9 +22,9 @@ from interlock.model.step import Checkpoint, StepDecision
 from interlock.policy.config.document import Policy
 from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
-from interlock.ports import Rows
+from interlock.ports import ALL, Rows
 from interlock.service.policies.policy_book import stored_policy
-from interlock.views.lookup import ALL, every_record, found_state, records_of
+from interlock.views.lookup import every_record, found_state
 from interlock.views.review_view import RunReviews, run_reviews
 from interlock.views.run_view import Held, account_value, holds_on, run_balances
 from interlock.views.timeline import Entry, Timeline

@@ -19,13 +19,14 @@ from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, term
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InterlockError
 from interlock.ledger.abbreviations import found_run, named
+from interlock.ledger.chain import records_of
 from interlock.model.run import RunStatus
 from interlock.model.step import Checkpoint, CheckpointKind
 from interlock.service.questions.question import Entry
 from interlock.service.records.context import new_id
 from interlock.service.records.run_checkpoints import record_checkpoint
 from interlock.views import units
-from interlock.views.lookup import every_record, records_of, short_ids
+from interlock.views.lookup import every_record, short_ids
 from interlock.views.run_view import TakenCheckpoint, checkpoints_among
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

@@ -31,10 +31,11 @@ from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.entrance import checked
 from interlock.model.review import GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
+from interlock.ports import ALL
 from interlock.service.interlock import Interlock, Run
 from interlock.service.questions.verdict_question import VerdictFields
 from interlock.service.records.reviews import GateGiven
-from interlock.views.lookup import ALL, SHORT, found_state, short_ids
+from interlock.views.lookup import SHORT, found_state, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
 
 _MOST_READ: Final = 1024 * 1024

@@ -16,11 +16,12 @@ from interlock.cli.text.run_page import run_lines
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
+from interlock.ledger.chain import records_of
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.lookup import found_state, records_of, short_ids
+from interlock.views.lookup import found_state, short_ids
 from interlock.views.moment import judged_of, known_answers, moment_at
 from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
 from interlock.views.step_explanation import explained

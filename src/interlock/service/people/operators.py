@@ -21,7 +21,7 @@ from interlock.model.principal import (
 )
 from interlock.model.rows import CredentialRow
 from interlock.model.run import LEDGER_RUN
-from interlock.ports import Rows
+from interlock.ports import ALL, Rows
 from interlock.service.people.credentials import (
     authenticated,
     checked_passphrase,
@@ -47,7 +47,6 @@ T = TypeVar("T")
 _LOCKS: Final = (f"run/{LEDGER_RUN}", "credentials")
 _MOST_REFUSALS: Final = 20
 _MINUTE: Final = 60 * SECOND
-_ALL: Final = 2**31 - 1
 
 
 class Operator(msgspec.Struct, frozen=True, kw_only=True):
@@ -368,7 +367,7 @@ def _refuse_while_governed(rows: Rows) -> None:
     Nothing else would stand in its way then; a process can shed its parents.
     """
     own = processes.own_name()
-    for run in rows.runs(limit=_ALL, status="running"):
+    for run in rows.runs(limit=ALL, status="running"):
         if run.process not in ("", own) and processes.is_alive(run.process):
             raise NotPermittedError(
                 f"agent `{run.agent}` is at work here (run `{run.id}`, process"

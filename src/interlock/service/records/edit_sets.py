@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interlock.edits.edit_plan import Planned, PlannedLines
 from interlock.errors import InputError
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
@@ -27,7 +27,6 @@ from interlock.policy.gates.fuzzy_edits_gate import EDIT_TOOL
 from interlock.ports import Rows
 from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.observations import Observation, observe
-from interlock.service.records.runs import records_of
 
 _SET_ID = re.compile(r"(?P<run>.+)-(?P<seq>[0-9]{1,15})-[0-9a-f]{8}(?:-undo)*")
 _SURE = (Layer.CREATED, Layer.EXACT)

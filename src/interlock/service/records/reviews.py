@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.checkpoints.workspace_state import WorkspaceState
 from interlock.errors import CheckpointError, InputError
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.ledger import Work
 from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
@@ -59,7 +59,6 @@ GateGiven = str | Given[ReviewGate]
 """A gate: the name of one in the policy, a gate, or a table that describes one."""
 
 _MOST_PENDING: Final = 20
-_PAGE: Final = 1000
 _LONGEST_SUBJECT: Final = 1_000
 _MOST_BYTES: Final = 256 * 1024
 """So much may all gates of a review take: they are part of the run's state while it is pending."""
@@ -334,19 +333,16 @@ def _chosen(
 
 def chosen_by(rows: Rows, answer: ReviewAnswer) -> ReviewAnswer | None:
     """Return what a person's choice made of a review, once there is one."""
-    after = answer.seq
-    while page := rows.records(answer.run_id, after=after, limit=_PAGE):
-        for row in page:
-            event = decoded(row.body).event
-            if isinstance(event, ReviewChosen) and event.approval == answer.approval_id:
-                return replace(
-                    answer,
-                    seq=row.seq,
-                    decision=event.decision.outcome,
-                    detail=dated(event.decision, row.at),
-                    approval_id=None,
-                )
-        after = page[-1].seq
+    for row in records_of(rows, answer.run_id, after=answer.seq):
+        event = decoded(row.body).event
+        if isinstance(event, ReviewChosen) and event.approval == answer.approval_id:
+            return replace(
+                answer,
+                seq=row.seq,
+                decision=event.decision.outcome,
+                detail=dated(event.decision, row.at),
+                approval_id=None,
+            )
     return None
 
 

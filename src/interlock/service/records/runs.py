@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
@@ -19,10 +19,9 @@ from interlock.model.entrance import FilePath, Given, checked, entrance
 from interlock.model.events import Record, RunFinished, RunResumed, RunStarted
 from interlock.model.principal import Principal, agent_named
 from interlock.model.review import Evaluation, Report
-from interlock.model.rows import RecordRow
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.evidence.evaluators import evaluations
-from interlock.ports import Evaluator, Rows
+from interlock.ports import Evaluator
 from interlock.processes import is_alive, own_name, process_name
 from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import Recorded
@@ -174,9 +173,6 @@ def _ancestors(transaction: Transaction, parent: str | None) -> tuple[str, ...]:
     return (parent, *above.ancestors)
 
 
-_PAGE: Final = 1000
-
-
 class RunLedger:
     """One run as it is on record; it is read anew each time it is looked at."""
 
@@ -193,11 +189,3 @@ class RunLedger:
     def __iter__(self) -> Iterator[Record]:
         """Yield every record of the run, oldest first."""
         return (decoded(row.body) for row in records_of(self._ledger.rows, self.run_id))
-
-
-def records_of(rows: Rows, run_id: str) -> Iterator[RecordRow]:
-    """Yield every record of a run."""
-    after = 0
-    while page := rows.records(run_id, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].seq

@@ -13,24 +13,22 @@ from interlock.edits.retention import holds
 from interlock.edits.snapshot import has_snapshot, restore
 from interlock.errors import EditError, InputError
 from interlock.ledger.abbreviations import ambiguous
-from interlock.ledger.chain import decoded
+from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.facts import UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
-from interlock.ports import Rows
+from interlock.ports import ALL, Rows
 from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
 from interlock.service.records.known_sets import is_known, recover_unfinished
-from interlock.service.records.runs import records_of
 
 UNDONE: Final = "undone"
 _JUDGED: Final = "action-judged"
 _SNAPSHOT_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _REPLACED: Final = re.compile(r"(?:-replaced-[0-9]+)+$")
-_ALL: Final = 2**31 - 1
 _MOST_RUNS: Final = 100
 
 
@@ -87,7 +85,7 @@ def _snapshot_on_record(rows: Rows, wanted: str) -> Undoing | None:
     taken = _REPLACED.sub("", wanted)
     if not _SNAPSHOT_ID.fullmatch(taken):
         return None
-    for run in rows.runs(limit=_ALL):
+    for run in rows.runs(limit=ALL):
         if run.id > taken:
             continue
         for row in records_of(rows, run.id):
