@@ -153,6 +153,7 @@ def test_a_git_alias_of_the_same_line_is_what_it_stands_for():
         "make -f - <<E\nall:\n\t@rm x\nE",
         "sed '1e rm x' f",
         "osascript -e 'do shell script \"rm x\"'",
+        'osascript <<\'E\'\ndo shell script "rm " & "x" with administrator privileges\nE',
         "awk 'BEGIN { system(\"rm x\") }'",
         "socat TCP:h:1 EXEC:'rm x'",
         "rsync -e 'rm x' a b",

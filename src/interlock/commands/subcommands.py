@@ -55,6 +55,8 @@ def _snippet_follower() -> Follow:
 
 
 _SUBSCRIPT: Final = r"(?s)[A-Za-z_]\w*\[.*(?:\$\(|`)"
+_DO_SHELL_SCRIPT: Final = r'do shell script\s++"((?:\\.|[^"\\])*+)'
+_JOINED: Final = r'"\s*&\s*"'
 _NUL_DIVIDES: Final = r"-[rtpxo]{0,9}0|--null$"
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
@@ -313,11 +315,11 @@ def _flatpak(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 
 def _osascript(simulation: Simulation, command: Command, scope: Scope) -> None:
-    for word in command.argv[1:]:
-        _, found, rest = word.text.partition("do shell script ")
-        if found:
-            line = rest.strip("\"'")
-            simulation.run_line(line, command, scope, via="osascript")
+    """`do shell script "line"`, in a word or in what flows in."""
+    given = "\n".join([*(word.text for word in command.argv[1:]), command.frame.stdin.text or ""])
+    for found in re.finditer(_DO_SHELL_SCRIPT, re.sub(_JOINED, "", given)):
+        line = re.sub(r"\\(.)", r"\1", found[1])
+        simulation.run_line(line, command, scope, via="osascript")
 
 
 def _later(simulation: Simulation, command: Command, scope: Scope) -> None:

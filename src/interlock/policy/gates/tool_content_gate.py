@@ -43,7 +43,15 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
             "ask for what is there first, and let a person agree to what goes",
         )
     trusted = listing(call.name, settings.trusted) is not None
-    if found.is_opaque and settings.opaque != _OFF and not trusted:
+    if found.wiped and not trusted:
+        yield _finding(
+            "delete-all",
+            Decision.REQUIRE_CONFIRMATION,
+            f"`{call.name}` would delete {found.wiped}",
+            "name the one thing that is to go; a person can name the tool under"
+            " `tool-names.trusted`",
+        )
+    elif found.is_opaque and settings.opaque != _OFF and not trusted:
         yield _finding(
             "opaque",
             Decision(settings.opaque),

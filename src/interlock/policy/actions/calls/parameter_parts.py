@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.shell.words import argv_line, quoted
 from interlock.policy.actions.calls.json_text import object_or_list
-from interlock.policy.actions.calls.payload import Payload, path_of
-from interlock.policy.actions.calls.tool_vocabulary import Role, option_of
+from interlock.policy.actions.calls.payload import Payload, is_arrival, path_of
+from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, option_of
 
 UNSEEN: Final = frozenset(("data", "content", "old", "reference"))
 """Kinds that are data: nobody looks for calls and patches in them."""
@@ -20,6 +22,17 @@ _ONLY_FOLDER: Final = frozenset(("folder",))
 _DATABASE_ADDRESS: Final = re.compile(r"(?i)^(?:sqlite|duckdb)\w*:(?://)?/?(?=/|~|\.)")
 """What stands before the path where a database is named by an address."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
+_BEFORE_A_PROGRAM: Final = re.compile(
+    r"(?:[\s({!`]|\$\(|(?:if|while|until|then|do|else)\s|[A-Za-z_]\w*=\S*\s)*"
+)
+_FORK_BOMB: Final = ":(){"
+_CODE: Final = re.compile(r"[\s(]")
+_SETTING: Final = re.compile(r"[A-Za-z_]\w*=")
+_VALUE: Final = frozenset(("value", "val"))
+_EVERYTHING: Final = frozenset(("*", "**", "*.*", "**/*", "_all", "%", ".*"))
+_NO_FILTER: Final[tuple[object, ...]] = ({}, "{}")
+_ELEMENTS: Final = frozenset("element locator ref selector uid xpath".split())
+_ELSEWHERE: Final = ("dest", "remote", "target")
 _END: Final = re.compile(r"END_*")
 
 
@@ -91,6 +104,51 @@ def _listed(value: object) -> list[str]:
     return [item for item in items if isinstance(item, str)]
 
 
+def lines_by_name(
+    parts: Sequence[Part],
+    heads: Sequence[str],
+    words: Sequence[str],
+    role: Role,
+    known: Container[str],
+) -> Iterator[str]:
+    """Yield what a tool that is named after a program, and maybe its verb, would run."""
+    own = next(
+        (
+            words
+            for words in (role.words, (role.server, *role.words))
+            if words and words[0] in known
+        ),
+        (),
+    )
+    if heads and heads[0].partition(" ")[0] not in known:
+        # `{command: "destroy"}`: its program may stand anywhere in the name.
+        others = [each for each in parts if not each.kinds & {"command", "arguments", "folder"}]
+        rest = _quoted(text for part in others for text in texts_of(part))
+        for program in dict.fromkeys(word for word in role.others if word in known):
+            yield " ".join([program, *heads, *words, *rest])
+    if not own or (role.runs and not words):
+        return
+    if heads or words:
+        options = _quoted(text for part in parts for text in options_of(part))
+        yield " ".join([*own, *heads, *words, *options])
+    else:
+        has_verb = len(own) > 1
+        # What it is done to comes last, and how before that; a folder is where a verb is done.
+        parts = [each for each in parts if not (has_verb and "folder" in each.kinds)]
+        parts.sort(key=lambda part: "path" in part.kinds)
+        yield " ".join([*own, *_quoted(text for part in parts for text in texts_of(part))])
+        if has_verb:
+            # `mode = "hard"` is `--hard`.
+            modes = [f"--{each.value}" for each in parts if "operation" in each.kinds]
+            others = [each for each in parts if "operation" not in each.kinds]
+            rest = (text for part in others for text in texts_of(part))
+            yield " ".join([*own, *_quoted(modes), *_quoted(rest)])
+
+
+def _quoted(texts: Iterable[str]) -> list[str]:
+    return [quoted(text) for text in texts]
+
+
 def exports(parts: Sequence[Part]) -> str:
     """Return the lines that set the environment which stands beside a command."""
     tables = [each.value for each in parts if "environment" in each.kinds]
@@ -100,6 +158,82 @@ def exports(parts: Sequence[Part]) -> str:
         if isinstance(table, Mapping)
         for name, text in cast("Mapping[str, object]", table).items()
         if isinstance(text, str) and _IDENTIFIER.fullmatch(str(name))
+    )
+
+
+def begins_with_a_program(text: str, known: Container[str]) -> bool:
+    """Whether the first word is the name of a program that is known."""
+    if text.startswith(_FORK_BOMB):
+        return True
+    text = text[:MAX_PATH]
+    before = _BEFORE_A_PROGRAM.match(text)
+    rest = re.split(r"[\s;&|)`]", text[before.end() if before else 0 :], maxsplit=1)
+    name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2]
+    return name in known
+
+
+def unread(part: Part, role: Role) -> str:
+    """Return the language that a tool is named after and nobody reads, where it is given code."""
+    is_code = isinstance(part.value, str) and _CODE.search(part.value) is not None
+    return role.language if is_code else ""
+
+
+def settings_of(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield the lines that set what a tool sets by name, or under `name` and `value`."""
+    pairs = {each.name: each.value for each in parts}
+    value = next((pairs[name] for name in pairs if name.lower() in _VALUE), None)
+    named = [(text, value) for text in pairs.values() if isinstance(text, str)]
+    for name, text in (*pairs.items(), *(named if value is not None else ())):
+        if _IDENTIFIER.fullmatch(name) and isinstance(text, str):
+            yield f"export {name}={quoted(text)}\n"
+        if isinstance(text, str) and _SETTING.match(text):
+            yield f"export {quoted(text)}\n"
+
+
+def told_by(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> Role:
+    """Return what a tool can do by its name, and by what it is told to do."""
+    for _, told in _told(parts, role, vocabulary):
+        if told.types or told.deletes:
+            role = replace(
+                role, types=role.types or told.types, deletes=role.deletes or told.deletes
+            )
+    if role.types and any(each.name.lower() in _ELEMENTS for each in parts):
+        # It fills in a form.
+        return replace(role, types=False)
+    return role
+
+
+def wiped_by(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> str:
+    """Return what a call deletes, where that is everything or something that holds much."""
+    for part in parts if role.deletes else ():
+        texts = [] if part.kinds & {"content", "old"} else _listed(part.value)
+        if any(text.strip("/") in _EVERYTHING for text in texts):
+            return f"everything: `{part.name}` names no one thing"
+        if part.value in _NO_FILTER and "filter" in vocabulary.kinds_of(part.name):
+            return f"everything: `{part.name}` is empty"
+        if "reference" in part.kinds and any(map(vocabulary.is_store, texts)):
+            return f"what holds much: `{part.name}` says so"
+    is_filtered = any("filter" in each.kinds and each.value for each in parts)
+    if role.reads or role.shows_nothing or is_filtered:
+        return ""
+    acts = (part for part, told in _told(parts, role, vocabulary) if told.shows_nothing)
+    return next((f"what does not show: `{part.name}` says so" for part in acts), "")
+
+
+def _told(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> Iterator[tuple[Part, Role]]:
+    for part in parts:
+        tells = part.kinds & {"command", "operation", "method"} or part.name.lower() == "type"
+        if tells and isinstance(part.value, str):
+            yield part, vocabulary.told(role, part.value)
+
+
+def is_sent(name: str, text: str) -> bool:
+    """Whether a text that stands in a call that sends files is the path of one."""
+    return (
+        may_be_path(text)
+        and "://" not in path_of(text)
+        and not name.lower().startswith(_ELSEWHERE)
+        and not is_arrival(name)
     )
 
 

@@ -10,15 +10,14 @@ patterns and contents of files stay free.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.shell.words import argv_line, quoted
-from interlock.commands.sql.graphql_text import changed_fields
+from interlock.commands.sql.graph_text import changed_fields, deletes_all
 from interlock.commands.sql.sql_script import holds_sql, looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
@@ -27,18 +26,23 @@ from interlock.policy.actions.calls.parameter_parts import (
     UNSEEN,
     Part,
     as_words,
+    begins_with_a_program,
     database_in,
     exports,
     fed,
     files_by_name,
     first_text,
+    is_sent,
     joined_texts,
+    lines_by_name,
     may_be_path,
-    options_of,
     paths_of,
     said,
     searches_of,
-    texts_of,
+    settings_of,
+    told_by,
+    unread,
+    wiped_by,
     words_of,
 )
 from interlock.policy.actions.calls.payload import (
@@ -46,6 +50,7 @@ from interlock.policy.actions.calls.payload import (
     files_in_patch,
     is_arrival,
     is_patch,
+    path_of,
     spelt,
 )
 from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_plural, program_of
@@ -53,13 +58,9 @@ from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_
 _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128
 _LONGEST_CODE: Final = 65_536
-_BEFORE_A_PROGRAM: Final = re.compile(
-    r"(?:[\s({!`]|\$\(|(?:if|while|until|then|do|else)\s|[A-Za-z_]\w*=\S*\s)*"
-)
 _PROMPT: Final = re.compile(r"(?m)^[ \t]*[$%#] (?=\S)")
 _FENCE: Final = re.compile(r"\s*```[ \t]*\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
 _IMPORT: Final = re.compile(r"\s*(?:import|from)\s+\w[\w.]*(?:\s+import\s|\s*[;,\n])")
-_FORK_BOMB: Final = ":(){"
 _CELL_COMMANDS: Final = re.compile(
     r"(?m)^[ \t]*(?:!{1,2}|%sx |%system )(.+)$"
     r"|\A\s*%%(?:bash|sh|script|system|sx)\b[^\n]*\n([\s\S]+)"
@@ -69,6 +70,9 @@ _BOTH: Final = ("python", "node")
 """What code is read as where nothing says its language."""
 _STORES: Final = frozenset(("mongosh", "redis-cli"))
 """Clients of databases that speak no SQL."""
+_STATEMENT: Final = ("statement", "stmt")
+_STATEMENTS: Final = frozenset("queries query sql statement statements stmt".split())
+_SOMEWHERE: Final = "upload.invalid:"
 _NO_KINDS: Final = frozenset[str]()
 _SPOKEN: Final = frozenset(("code", "query"))
 _MEANT: Final = frozenset(("command", "patch", *_SPOKEN))
@@ -99,6 +103,8 @@ class Found(NamedTuple):
     """A key that stands twice in JSON inside of a text."""
     deleting: str | None = None
     """What a GraphQL document would delete, by the name of its field."""
+    wiped: str = ""
+    """What would be deleted that nobody can count, in a few words."""
     searches: tuple[Payload, ...] = ()
     """Commands that would search the same folders for the same."""
     failure: Exception | None = None
@@ -158,6 +164,8 @@ class _Search:
         self._is_excessive = False
         self._twice: str | None = None
         self._deleting: str | None = None
+        self._wiped = ""
+        self._sent: dict[str, None] = {}
 
     def through(self, tool: str, params: Mapping[str, object]) -> Found:
         """Look at every object, list and text once, however deep it stands."""
@@ -180,6 +188,10 @@ class _Search:
                 self._is_excessive = True
                 break
         self._look_at_the_rest()
+        if self._sent:
+            line = argv_line(["scp", "--", *self._sent, _SOMEWHERE])
+            ask = Decision.REQUIRE_CONFIRMATION
+            self._guesses.append(Payload(command=line, least=ask))
         return Found(
             payloads=tuple(self._payloads),
             guesses=tuple(self._guesses),
@@ -187,6 +199,7 @@ class _Search:
             is_excessive=self._is_excessive,
             twice=self._twice,
             deleting=self._deleting,
+            wiped=self._wiped,
             searches=tuple(self._searches),
         )
 
@@ -213,10 +226,14 @@ class _Search:
             cwd=first_text(parts, "folder") or node.cwd,
             database=database_in(parts, node.role) or node.database,
             path=first_text(parts, "path") or node.path,
+            role=told_by(parts, node.role, self._vocabulary),
         )
+        self._wiped = self._wiped or wiped_by(parts, node.role, self._vocabulary)
         called = self._called(parts, node)
         is_line = self._commands_of(parts, node)
         self._edits_of(parts, node)
+        if node.role.sets or ("environment" in node.kinds and not node.role.runs):
+            self._guess("".join(settings_of(parts)), node, Decision.REQUIRE_CONFIRMATION)
         if not node.role.writes:
             self._searches.extend(searches_of(parts, node.role, node.cwd))
         for part in reversed(parts):
@@ -236,6 +253,8 @@ class _Search:
         if part.kinds & _SPOKEN:
             language = first_text(parts, "language") or ""
             program = program_of(_PLAIN_WORD.findall(f"{language} {part.name}".lower()))
+        if "sent" in part.kinds:
+            role = msgspec.structs.replace(role, sends=True)
         if program:
             role = msgspec.structs.replace(role, program=program)
         return node._replace(
@@ -243,7 +262,7 @@ class _Search:
             role=role,
             kinds=part.kinds,
             name=part.name,
-            language="" if role.program else language or node.language,
+            language="" if role.program else language or node.language or unread(part, role),
         )
 
     def _called(self, parts: Sequence[Part], node: _Node) -> list[Part]:
@@ -279,40 +298,11 @@ class _Search:
                 self._query(head, node, certain=False)
         # What a tool edits by what is known of it, it does not do as a program of that name.
         is_known = bool(self._paths) or node.role.reads or bool(node.name)
-        if not is_known and (words or not node.role.runs):
-            for line in self._lines_by_name(parts, [*heads, *words], node.role):
+        if not is_known:
+            known = self._programs.entries
+            for line in lines_by_name(parts, heads, words, node.role, known):
                 self._guess(line, node, Decision.REQUIRE_CONFIRMATION)
         return bool(heads)
-
-    def _lines_by_name(
-        self, parts: Sequence[Part], given: Sequence[str], role: Role
-    ) -> Iterator[str]:
-        """Yield what a tool that is named after a program, and maybe its verb, would run."""
-        known = self._programs.entries
-        names = [
-            words
-            for words in (role.words, (role.server, *role.words))
-            if words and words[0] in known
-        ]
-        if not names:
-            return
-        own = " ".join(names[0])
-        if given:
-            yield " ".join(
-                [own, *given, *_quoted(text for part in parts for text in options_of(part))]
-            )
-            return
-        has_verb = len(names[0]) > 1
-        # What it is done to comes last, and how before that; a folder is where a verb is done.
-        parts = [each for each in parts if not (has_verb and "folder" in each.kinds)]
-        parts.sort(key=lambda part: "path" in part.kinds)
-        yield " ".join([own, *_quoted(text for part in parts for text in texts_of(part))])
-        if has_verb:
-            # `mode = "hard"` is `--hard`.
-            modes = [f"--{each.value}" for each in parts if "operation" in each.kinds]
-            others = [each for each in parts if "operation" not in each.kinds]
-            rest = (text for part in others for text in texts_of(part))
-            yield " ".join([own, *_quoted(modes), *_quoted(rest)])
 
     def _lines_of(self, part: Part, role: Role) -> Iterator[str]:
         """Yield a command: a line, a list of words, or a list of lines where it may be one."""
@@ -370,11 +360,15 @@ class _Search:
         elif "code" in node.kinds:
             self._code(text, node)
         else:
-            self._query(text, node, certain=node.role.runs or "sql" in node.name.lower())
+            name, role = node.name.lower(), node.role
+            is_said = "sql" in name or (role.queries and name.startswith(_STATEMENT))
+            self._query(text, node, certain=role.runs or is_said or role.asks_store)
 
     def _code(self, text: str, node: _Node) -> None:
         """Read code as the program of its language would."""
         program = node.role.program
+        if "do shell script" in text:
+            self._guess(fed("osascript", text), node, Decision.REQUIRE_CONFIRMATION)
         if program == "bash":
             self._command(text, node, Decision.REQUIRE_CONFIRMATION)
             return
@@ -390,6 +384,10 @@ class _Search:
             self._command(shell, node, Decision.REQUIRE_CONFIRMATION)
         if not program and self._begins_with_a_program(text):
             self._guess(text, node, Decision.REQUIRE_CONFIRMATION)
+        elif not program and node.role.words[:1] and node.role.words[0] in self._programs.entries:
+            # `npm_run {script: "test"}`
+            line = " ".join([*node.role.words, text])
+            self._guess(line, node, Decision.REQUIRE_CONFIRMATION)
 
     def _query(self, text: str, node: _Node, *, certain: bool) -> None:
         """Read statements as a client of the database would."""
@@ -397,7 +395,12 @@ class _Search:
         program = "psql" if role.program in {"", "bash", *_BOTH} else role.program
         if node.database:
             program = f"sqlite3 {quoted(node.database)}"
+        if deletes_all(text):
+            self._wiped = self._wiped or "every node that it matches"
         if certain or role.program in _STORES or holds_sql(text):
+            if role.reads and not _STATEMENTS.isdisjoint(role.words):
+                # Also what only reads by its name may be asked for what writes.
+                self._guess(fed(program, text), node, Decision.REQUIRE_CONFIRMATION)
             self._command(fed(program, text), node, Decision.REQUIRE_CONFIRMATION)
 
     # Texts.
@@ -405,6 +408,8 @@ class _Search:
     def _text(self, text: str, node: _Node) -> None:
         """Look at a text by what its name says, and by what it is itself."""
         kinds, role = node.kinds, node.role
+        if role.sends and not kinds & {"content", "old"} and is_sent(node.name, text):
+            self._sent[path_of(text)] = None
         if not role.writes and len(text) <= _LONGEST_CODE:
             self._document(text)
         if not kinds & UNSEEN:
@@ -432,6 +437,8 @@ class _Search:
         elif kinds & {"data", "content", "old"}:
             self._has_text = self._has_text or role.runs
             self._unclear.append((text, role, node.cwd))
+            if role.types:
+                self._by_value(text, node)
             return
         self._has_text = self._has_text or bool(text.strip())
         if asks or role.reads:
@@ -479,14 +486,7 @@ class _Search:
             self._twice = name_given_twice(text)
 
     def _begins_with_a_program(self, text: str) -> bool:
-        """Whether the first word is the name of a program that is known."""
-        if text.startswith(_FORK_BOMB):
-            return True
-        text = text[:MAX_PATH]
-        before = _BEFORE_A_PROGRAM.match(text)
-        rest = re.split(r"[\s;&|)`]", text[before.end() if before else 0 :], maxsplit=1)
-        name = rest[0].replace("\\", "").strip("'\"").rpartition("/")[2]
-        return name in self._programs.entries
+        return begins_with_a_program(text, self._programs.entries)
 
     def _look_at_the_rest(self) -> None:
         """Where nothing else was found, even a description may be what the tool is about."""
@@ -583,7 +583,3 @@ class _Search:
         """Return what a tool that can do several things is told to do."""
         said = [each.value for each in parts if each.kinds & {"command", "operation"}]
         return [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
-
-
-def _quoted(texts: Iterable[str]) -> list[str]:
-    return [quoted(text) for text in texts]

@@ -23,7 +23,15 @@ _LAST_WORDS: Final = frozenset(
 )
 """A name that ends with one of these looks at what is there, and runs nothing."""
 _REMOVALS: Final = frozenset("delete erase move mv remove rename rm rmdir trash unlink".split())
-_DELETIONS: Final = frozenset("delete erase remove trash unlink".split())
+_DELETIONS: Final = frozenset("delete del erase remove trash unlink".split())
+_TYPES: Final = frozenset("keyboard keypress keys keystroke keystrokes paste type typing".split())
+_UPLOADS: Final = frozenset("attach attachment attachments upload uploads".split())
+_SENDS: Final = frozenset("publish send share transfer".split())
+_ENVIRONMENT: Final = frozenset("env environ environment envvar envvars".split())
+_MANAGES: Final = frozenset("admin manage management manager operation operations ops".split())
+"""What stands in the name of a tool that is told what to do to what else it is named after."""
+_ASKS: Final = frozenset("queries query".split())
+"""Words that say of a tool that it asks, and not what."""
 _KEEPS: Final = frozenset(("overwrite", "save", "write"))
 """What a tool does to files, whatever it calls them."""
 _IN_MIND: Final = frozenset(
@@ -64,6 +72,14 @@ _LANGUAGES: Final = {
     )
     for name in names.split()
 }
+_UNREAD: Final = frozenset(
+    """
+    applescript autohotkey clojure cobol csharp dart elixir erlang fortran fsharp golang groovy
+    haskell java jxa kotlin matlab ocaml octave osascript pascal rust scala swift tcl vba
+    vbscript
+    """.split()
+)
+"""Languages that nobody here reads."""
 _OTHER_KINDS: Final = {
     "folder": (
         "cwd workdir workingdir workingdirectory cd dirpath dir directory folder"
@@ -80,6 +96,9 @@ _OTHER_KINDS: Final = {
         " timestamp"
     ),
     "operation": "action operation op mode verb subcommand",
+    "method": "method httpmethod requestmethod",
+    "filter": "condition conditions criteria filter match matchall q query selector where",
+    "sent": "attach attachedfile attachment upload",
     "glob": "glob include pattern",
     "sought": "pattern regex regexp query search needle keyword",
     "language": "language lang kernel runtime interpreter syntax dialect shell",
@@ -95,12 +114,20 @@ class Role(msgspec.Struct, frozen=True):
     runs: bool = False
     """It runs commands, code or statements."""
     queries: bool = False
+    asks_store: bool = False
+    """It asks a database, by the name of one."""
     writes: bool = False
     """It writes, moves or removes."""
     removes: bool = False
     """It takes away what it is given, with everything in it."""
     deletes: bool = False
     """The same, for good."""
+    types: bool = False
+    """It types, wherever that arrives."""
+    sends: bool = False
+    """It sends the files that it is given."""
+    sets: bool = False
+    """It sets the environment of what runs later."""
     reads: bool = False
     """It only looks."""
     calls: bool = False
@@ -111,8 +138,12 @@ class Role(msgspec.Struct, frozen=True):
     """Whether it does something that no parameter has to tell."""
     program: str = ""
     """The program that runs the language that it is named after."""
+    language: str = ""
+    """The language that it is named after, where nobody reads it."""
     words: tuple[str, ...] = ()
     """Its own name, without the words for files."""
+    others: tuple[str, ...] = ()
+    """The words of its own name and of its server's that do not say that it runs something."""
     server: str = ""
     """The last word of its server's name."""
 
@@ -125,8 +156,13 @@ class Role(msgspec.Struct, frozen=True):
             queries=self.queries or outer.queries,
             writes=self.writes or outer.writes,
             removes=self.removes or outer.removes,
+            deletes=self.deletes or outer.deletes,
+            types=self.types or outer.types,
+            sends=self.sends or outer.sends,
+            sets=self.sets or outer.sets,
             must_show=True,
             program=self.program or outer.program,
+            language=self.language or outer.language,
         )
 
 
@@ -164,23 +200,49 @@ class Vocabulary:
         runs = bool(running) or is_language
         writes = not words.isdisjoint(self._writes)
         beside = not reads and not writes and not frozenset(server).isdisjoint(self._runs)
-        acts = not reads and (not words.isdisjoint(self._acts) or self._removes_much(own))
+        together = [first + second for first, second in pairwise(own)]
+        acts = not reads and (
+            not self._acts.isdisjoint((*own, *together)) or self._removes_much(own)
+        )
         keeps = not _KEEPS.isdisjoint((*own[:1], *own[-1:])) and words.isdisjoint(_IN_MIND)
         only_files = words - self._writes <= (self._files | _FILLERS)
+        every = (*own, *server)
+        is_file = not words.isdisjoint(self._files)
         return Role(
             runs=not calls and (runs or beside),
-            queries=not words.union(server).isdisjoint(self._queries),
+            queries=not self._queries.isdisjoint(every),
+            asks_store=not (self._queries - _ASKS).isdisjoint(every),
             writes=writes,
             removes=not words.isdisjoint(_REMOVALS),
             deletes=not words.isdisjoint(_DELETIONS),
+            types=not words.isdisjoint(_TYPES),
+            sends=not words.isdisjoint(_UPLOADS) or (is_file and not words.isdisjoint(_SENDS)),
+            sets=not reads and not words.isdisjoint(_ENVIRONMENT),
             reads=reads,
             calls=calls,
             must_show=not reads and (runs or calls or (writes and (only_files or keeps))),
             shows_nothing=acts,
-            program=program_of((*own, *server)),
+            program=program_of(every),
+            language=next((word for word in every if word in _UNREAD), ""),
             words=tuple([word for word in own if word not in self._files] or own),
+            others=tuple([word for word in every if word not in self._runs]),
             server=server[-1] if server else "",
         )
+
+    def told(self, role: Role, operation: str) -> Role:
+        """Return what a tool can do that is told what to do: `{operation: "drain"}`."""
+        if len(operation) > _LONGEST_NAME or " " in operation:
+            return Role()
+        about = [word for word in role.words if word not in _MANAGES]
+        found = self.role_of("_".join([operation, *about]))
+        if "drop" in found.words and not role.queries and self._stores.isdisjoint(found.words):
+            # What is dragged is dropped as well.
+            return msgspec.structs.replace(found, shows_nothing=False)
+        return found
+
+    def is_store(self, word: str) -> bool:
+        """Whether something that holds much is called so."""
+        return word.lower() in self._stores
 
     def _removes_much(self, own: list[str]) -> bool:
         """`delete_database`, but not `delete_database_row`."""

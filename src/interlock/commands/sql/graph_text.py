@@ -1,4 +1,4 @@
-"""Which fields of a server would a GraphQL document change?"""
+"""What would a text that is no SQL change: which fields in GraphQL, and everything in Cypher?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ _TOKEN: Final = re.compile(
 _NAME: Final = re.compile(r"[_A-Za-z]\w*")
 _MUTATION: Final = "mutation"
 _SPREAD: Final = ("...", "on")
+# INVARIANT: nothing is read twice, however long it is and whatever stays open.
+_ASIDE: Final = (
+    r"""(?s)'(?:\\.|[^'\\])*+'?|"(?:\\.|[^"\\])*+"?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*+"""
+)
+_MATCHES: Final = r"(?i)\bMATCH\s*+(?:\w++\s*+=\s*+)?\("
+_DELETES: Final = r"(?i)\bDELETE\s++\w"
+_NO_CONDITION: Final = r"(?i)\bWHERE\s++(?:true|(\w++)\s*+=\s*+\1)\s++(?=DETACH|DELETE|WITH|CALL)"
+_CHOOSES: Final = r"(?i)\bWHERE\b|[(\[]\s*+\w*+\s*+(?::[^(){}\[\]]*+)?\{"
 
 
 def changed_fields(text: str) -> list[str]:
@@ -45,3 +53,19 @@ def changed_fields(text: str) -> list[str]:
         else:
             is_change |= part == _MUTATION
     return found if is_change else []
+
+
+def deletes_all(text: str) -> bool:
+    """Whether a text matches nodes that nothing is said of but their kind, and deletes them."""
+    if "delete" not in text.lower():
+        return False
+    said = re.sub(_ASIDE, _blank, text)
+    begins = re.search(_MATCHES, said)
+    if begins is None or re.search(_DELETES, said[begins.end() :]) is None:
+        return False
+    return re.search(_CHOOSES, re.sub(_NO_CONDITION, "", said)) is None
+
+
+def _blank(found: re.Match[str]) -> str:
+    """A text in quotes stays one."""
+    return "''" if found[0][0] in "'\"" else " "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock import Decision, evaluate_tool_use
-from interlock.commands.sql.graphql_text import changed_fields
+from interlock.commands.sql.graph_text import changed_fields
 
 
 @pytest.mark.parametrize(
