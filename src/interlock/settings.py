@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from interlock.errors import InputError
 from interlock.model.own_places import OwnPlaces
 
@@ -164,14 +166,18 @@ def own_places(
         Path(each).expanduser() for each in ledgers if "://" not in each and each != ":memory:"
     ]
     package = Path(__file__).resolve().parent
-    site = package.parent
-    starting = [site / name for name in _STARTS_WITH_PYTHON] if _is_site(site) else []
+    # What Interlock needs lies among packages, wherever the package itself is.
+    packages = (package.parent, Path(msgspec.__file__).parent.parent)
+    sites = filter(_is_site, dict.fromkeys(packages))
+    starting = [site / name for site in sites for name in _STARTS_WITH_PYTHON]
     launchers = [folder / "interlock" for folder in (Path(sys.prefix, "bin"), home / ".local/bin")]
     return OwnPlaces(
         data=_named((*state, user_file, *files), home),
         secrets=_named(secrets, home),
         readable=_named((user_file,), home),
         code=_named((package, *launchers, *starting), home),
+        packages=_named(packages, home),
+        environment=_named((Path(sys.prefix),), home),
         databases=tuple(filter(None, map(_database, ledgers))),
     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
+import interlock
 from interlock import (
     AsyncInterlock,
     AsyncRun,
@@ -118,6 +121,68 @@ def test_what_is_harmless_stays_free_and_nothing_else_is():
     for words in _TYPED:
         free = evaluate_command(f"interlock {words} 01a1").findings == ()
         assert free == (not words.startswith((*_OPERATORS, "init", "checkpoint restore"))), words
+
+
+_PREFIX = Path(sys.prefix)
+_SITE = Path(msgspec.__file__).parent.parent
+_PACKAGE = Path(interlock.__file__).parent
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"rm -rf {_PREFIX}",
+        f"cd {_PREFIX.parent} && rm -rf {_PREFIX.name}",
+        f"cd {_PREFIX.parent} && mv {_PREFIX.name} old",
+        f"mv {_PREFIX / 'bin'} /tmp/x",
+        f"rm -rf {_PREFIX / 'lib'}",
+        f"chmod 000 {_PREFIX}",
+        f"chmod -R a-r {_PREFIX}",
+        f"cp evil {_PREFIX / 'bin' / 'python'}",
+        f"ln -sf /tmp/evil {_PREFIX / 'bin' / 'python3'}",
+        f"tar xf x.tar -C {_PREFIX}",
+        f"rsync -a evil/ {_PREFIX}/",
+        f"pip install --prefix {_PREFIX} evil",
+        f"pip install --target {_SITE} evil",
+        f"pip install --target {_PACKAGE.parent} evil",
+        f"echo x > {_SITE / 'msgspec' / '__init__.py'}",
+        f"cp x.so {_SITE / 'apsw'}/",
+        f"rm -rf {_SITE / 'rapidfuzz'}",
+        f"sed -i s/a/b/ {_SITE / 'click' / 'core.py'}",
+        f"echo x > {_SITE / 'evil.pth'}",
+        f"rm -rf {_PACKAGE}",
+        f"mv {_PACKAGE.parent} /tmp/x",
+        f"rm -rf {_PACKAGE.parent}",
+        f"chmod 000 {_PACKAGE.parent}",
+        f"tar xf e.tar -C {_PACKAGE.parent}",
+        f"patch -p1 -d {_PACKAGE.parent} < x",
+    ],
+)
+def test_what_it_runs_with_is_not_taken_away_or_replaced(line: str):
+    assert evaluate_command(line).decision.rank >= Decision.REQUIRE_CONFIRMATION.rank
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"ls {_PREFIX} {_SITE}",
+        f"cat {_SITE / 'msgspec' / '__init__.py'}",
+        f"grep -rn TODO {_SITE}",
+        f"du -sh {_PREFIX}",
+        f"{_PREFIX / 'bin' / 'python'} x.py",
+        f"{_PREFIX / 'bin' / 'pip'} install requests",
+        f"uv pip install --python {_PREFIX / 'bin' / 'python'} requests",
+        f"mypy --python-executable {_PREFIX / 'bin' / 'python'} src",
+        f"cp -r {_PREFIX} /tmp/copy",
+        f"find {_PREFIX} -name '*.py'",
+        f"cd {_PREFIX.parent} && rm -rf build dist node_modules",
+        f"cd {_PREFIX.parent} && python -m venv other",
+        f"cd {_PACKAGE.parent} && touch other.py",
+        f"chmod u+rwX {_PREFIX}",
+    ],
+)
+def test_what_uses_it_is_free(line: str):
+    assert evaluate_command(line).findings == ()
 
 
 @pytest.fixture

@@ -16,6 +16,10 @@ class OwnPlaces(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What lies among the secrets, and may be read."""
     code: tuple[str, ...] = ()
     """The installed package and what is run before it; `*` stands for a part of a name."""
+    packages: tuple[str, ...] = ()
+    """The folders of packages in which Interlock, and what it needs, are some among others."""
+    environment: tuple[str, ...] = ()
+    """The environment that it runs in: the folder with the interpreter."""
     databases: tuple[str, ...] = ()
     """Ledgers in a database: `host/name`."""
 

@@ -290,7 +290,9 @@ def _patch(run: Execution) -> Iterator[Effect]:
 
 def _install(run: Execution) -> Iterator[Effect]:
     """Packages go where their program's own are, or to a folder that is named."""
-    return run.effects(EffectKind.OVERWRITE, run.invocation.all_values("-t", "--target"))
+    return run.effects(
+        EffectKind.OVERWRITE, run.invocation.all_values("-t", "--target", "--prefix")
+    )
 
 
 FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
@@ -335,6 +337,12 @@ _USING_OPTIONS: Final = frozenset(
         " -u --user --netrc-file --password-file"
     ).split()
 )
+_LEAVING_OUT_OPTIONS: Final = frozenset(
+    "--exclude --exclude-dir --exclude-glob --ignore --ignore-dir".split()
+)
+_NOT_READ_WITH: Final = _USING_OPTIONS | _TEXT_OPTIONS | _LEAVING_OUT_OPTIONS
+_LEFT_OUT: Final = ("!", ":!", ":^", ":(exclude)")
+"""How a glob says that what it fits is left out."""
 _SPLIT: Final = "@=:,;<"
 _SPLIT_CHARS: Final = frozenset(_SPLIT)
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
@@ -352,17 +360,18 @@ def _credential_reads(run: Execution, way: str) -> Iterator[Effect]:
 
 
 def _words(invocation: Invocation, skipped: int = 0) -> list[Word]:
-    """Every operand, and every value of an option.
+    """Every operand, and every value of an option, but for what is left out.
 
     A key that is handed to a program by an option is used, not read out.
     """
     values = [
         word
         for option, words in invocation.values.items()
-        if option not in _USING_OPTIONS and option not in _TEXT_OPTIONS
+        if option not in _NOT_READ_WITH
         for word in words
     ]
-    return invocation.operands[skipped:] + values
+    words = invocation.operands[skipped:] + values
+    return [word for word in words if not word.text.startswith(_LEFT_OUT)]
 
 
 def _sources(invocation: Invocation) -> list[Word]:

@@ -10,7 +10,7 @@ from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.shell.command import WRITES, Effect, EffectKind
 from interlock.commands.shell.scope import OWN_VARIABLES, normal_path
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.policy.actions.calls.payload import path_of
+from interlock.policy.actions.calls.payload import is_arrival, path_of
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.config.action_sections import ProtectedPath
@@ -18,9 +18,10 @@ from interlock.policy.gates.contract import Gate, while_off
 from interlock.policy.own.own_touches import (
     Touch,
     leads_to_own,
+    own_edit,
     reads_secret,
+    takes_along,
     worst_touch,
-    writes_own,
 )
 
 _SETS_VARIABLES: Final = (
@@ -29,6 +30,12 @@ _SETS_VARIABLES: Final = (
 )
 """Files that set variables for programs which are run with them."""
 _OWN_SETTING: Final = r"\b(INTERLOCK_(?:POLICY|LEDGER|CONFIG_HOME|TOKEN))\b\s{0,9}[:?+]{0,2}[=:]"
+_LINKS: Final = frozenset(("link", "symlink"))
+_TAKES: Final = _LINKS.union(
+    "copy cp duplicate clone move mv rename upload send share attach zip tar archive"
+    " compress pack bundle backup sync mirror mount serve publish export".split()
+)
+"""What the name of a tool says that takes a folder with everything in it."""
 _UP: Final = re.compile(r"(?:\.\./)+")
 _FAR_UP: Final = len("../") * 4
 _REMEDIATION: Final = "leave this path alone; a person who owns it can change it"
@@ -44,8 +51,8 @@ def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
     entry = max(filter(None, entries), key=lambda each: each.decision.rank, default=None)
     if entry is not None:
         yield _finding(entry, "writes to", edit.path)
-    elif writes_own(path, policy.own):
-        yield _own_finding(Touch(Decision.BLOCK, "writes to", edit.path))
+    elif (decision := own_edit(path, policy.own)) is not Decision.ALLOW:
+        yield _own_finding(Touch(decision, "writes to", edit.path))
     elif edit.removal is not None:
         touch = worst_touch(edit.removal.lowered, policy.programs, policy.own)
         if touch is not None:
@@ -99,10 +106,16 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
     """Speak when a tool is given the path of what lets one sign or decide."""
     for text in call.leaves:
         # A short value stands there with its name, as `name="value"`.
-        value = text.partition('="')[2].removesuffix('"') or text
+        name, _, value = text.partition('="')
+        value = value.removesuffix('"') or text
         path = path_of(value)
-        if len(path) <= MAX_PATH and "/" in path and reads_secret(path, policy.own):
+        if len(path) > MAX_PATH or "/" not in path:
+            continue
+        if reads_secret(path, policy.own):
             yield _own_finding(Touch(Decision.BLOCK, "reads", value))
+            return
+        if takes_along(path, policy.own) and _takes_folder(call, name, policy):
+            yield _own_finding(Touch(Decision.REQUIRE_CONFIRMATION, "takes along", value))
             return
     for payload in call.found.searches:
         if leads_to_own(payload.path or "", None, policy.own):
@@ -111,6 +124,15 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
             if touch is not None:
                 yield _own_finding(touch)
                 return
+
+
+def _takes_folder(call: Call, name: str, policy: CompiledPolicy) -> bool:
+    """Whether a tool, by its name, does something with all that lies in what a parameter names."""
+    role = policy.vocabulary().role_of(call.name)
+    if role.reads or _TAKES.isdisjoint(role.words):
+        return False
+    # What a link leads to is often called its target.
+    return not is_arrival(name) or not _LINKS.isdisjoint(role.words)
 
 
 def _takes_all(effect: Effect) -> bool:

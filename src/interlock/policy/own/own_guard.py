@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import pairwise, takewhile
@@ -27,7 +27,12 @@ _ROOTS: Final = frozenset(("/", "~"))
 _GLOB_CHARS: Final = frozenset("*?[")
 _GLOB_CHAR: Final = re.compile(r"[*?\[]")
 _PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
-_PTH_FILES: Final = "/*.pth"
+_INTERPRETER: Final = ("bin/python*", "scripts/python*", "pyvenv.cfg")
+"""What starts Python in an environment."""
+NEEDED: Final = tuple(
+    "apsw click jsonschema_rs msgspec rapidfuzz re2 _re2 rich tree_sitter tree_sitter_bash".split()
+)
+"""The packages that run inside of Interlock: what replaces one of them replaces a part of it."""
 _VARIABLES: Final = {
     "INTERLOCK_CONFIG_HOME": "~/.config/interlock",
     "INTERLOCK_POLICY": "~/.config/interlock/policy.toml",
@@ -71,6 +76,11 @@ _REACHING: Final = (
     (_OWN_NAME, r"\bentry_points\b", r"\bload\b"),
 )
 """The same, of what may."""
+_TAKING: Final = (
+    (r"copytree|make_archive|\.add\(|symlink|cp_?r\b|cpsync|copydir|zip|tar\b|serve|upload",),
+    (r"walk|glob|scandir|iterdir|listdir|readdir|find", r"open|read_|readfile|copy|send|post"),
+)
+"""What code says, all of it together, that does something with all that lies in a folder."""
 _FINDING: Final = ((_OWN_NAME, _OWN_CODE), (_PACKAGES,))
 _TO_A_SCREEN: Final = r"\bstd(?:out|err)\.write"
 _CACHED: Final = 4096
@@ -86,6 +96,17 @@ class Relation(enum.Enum):
     """The folder of packages among which Interlock is one: what is put there can replace it."""
     HOLDER = enum.auto()
     """A folder on the way to them: what takes all of it takes them along."""
+    SHARED = enum.auto()
+    """The holder in which Interlock's folder lies among those of other programs."""
+    ENVIRONMENT = enum.auto()
+    """What Interlock runs with, the interpreter and what it needs, and the folders around that."""
+    AROUND = enum.auto()
+    """A folder on the way to Interlock's code: with it the code would be gone."""
+
+
+HOLDERS: Final = frozenset((Relation.HOLDER, Relation.SHARED))
+BY_EFFECT: Final = frozenset((Relation.LIBRARY, Relation.ENVIRONMENT, Relation.AROUND))
+"""Where to name a place means nothing; something must be done to it."""
 
 
 class OwnGuard:
@@ -96,10 +117,18 @@ class OwnGuard:
         self._readable = _forms((*_POLICIES, *places.readable))
         self._data = _forms((*_EVERYWHERE, *places.data, *places.secrets))
         self._code = _forms(places.code)
-        # Python looks for these files in folders of packages alone.
-        pth_files = (place for place in self._code if place.endswith(_PTH_FILES))
-        self._libraries = frozenset(place.removesuffix(_PTH_FILES) for place in pth_files)
-        self._begin_with, self._lead_here = _marks(self._data, self._code)
+        self._libraries = _forms(places.packages)
+        self._environment = _forms(places.environment)
+        ends = ("", ".*")
+        self._needed = (
+            *(f"{each}/{name}" for each in self._environment for name in _INTERPRETER),
+            *(f"{each}/{name}{end}" for each in self._libraries for name in NEEDED for end in ends),
+        )
+        self._shared = frozenset(_shared(self._data))
+        names = "|".join(re.escape(each.partition("/")[2]) for each in self._shared)
+        self._quoted_shared = rf"[\"'`][^\"'`\s]*/(?:{names})/?[\"'`]"
+        self._runs = (*self._code, *self._needed)
+        self._begin_with, self._lead_here = _marks(self._data, self._runs)
         self._is_elsewhere = any(OWN_PROGRAM not in place for place in self._data)
         self.databases = tuple(each.lower() for each in places.databases)
         """Ledgers in a database: `host/name`."""
@@ -111,7 +140,8 @@ class OwnGuard:
             return None
         path = _form(path)
         is_glob = path[0] in _ROOTS and not _GLOB_CHARS.isdisjoint(path)
-        if not is_glob and not path.startswith(self._begin_with) and path not in self._lead_here:
+        known = _folder_before_glob(path) if is_glob else path
+        if not f"{known}/".startswith(self._begin_with) and known not in self._lead_here:
             return None
         reaches = _reaches_by_glob if is_glob else _reaches
         if any(reaches(path, place) for place in self._data):
@@ -123,7 +153,21 @@ class OwnGuard:
         if path in self._libraries:
             return Relation.LIBRARY
         leads = _leads_by_glob if is_glob else _leads
-        return Relation.HOLDER if any(leads(path, place) for place in self._data) else None
+        if any(leads(path, place) for place in self._data):
+            is_shared = any(fnmatchcase(each, path) for each in self._shared)
+            return Relation.SHARED if is_shared else Relation.HOLDER
+        return self._relation_to_environment(path, is_glob=is_glob)
+
+    def _relation_to_environment(self, path: str, *, is_glob: bool) -> Relation | None:
+        if path[0] not in _ROOTS:
+            return None
+        if any(_reaches_by_glob(path, place) for place in self._needed):
+            return Relation.ENVIRONMENT
+        leads = _leads_by_glob if is_glob else _leads
+        if not any(leads(path, place) for place in self._runs):
+            return None
+        is_inside = any(_reaches(path, place) for place in self._environment)
+        return Relation.ENVIRONMENT if is_inside else Relation.AROUND
 
     def is_secret_below(self, folder: str, glob: str) -> bool:
         """Whether a glob leads from a folder on the way there to what must not be read."""
@@ -153,6 +197,11 @@ class OwnGuard:
                 text = text.replace(place.removeprefix("~/"), "")
         return any(place.removeprefix("~/") in text for place in self._data)
 
+    def is_taken_in(self, code: str) -> bool:
+        """Whether code does something with all that lies in a folder shared with Interlock."""
+        text = code.lower()
+        return re.search(self._quoted_shared, text) is not None and _says_one(_TAKING, text)
+
 
 def may_reach_code(code: str) -> bool:
     """Whether code writes where it finds packages, or loads Interlock by another way."""
@@ -178,6 +227,13 @@ def _forms(places: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_form, places)))
 
 
+def _shared(data: Sequence[str]) -> Iterator[str]:
+    """Yield the folders in which a folder of Interlock's lies among those of others."""
+    for folder, _, name in (place.rpartition("/") for place in data):
+        if name == OWN_PROGRAM and folder not in {"", *_ROOTS} and folder[0] in _ROOTS:
+            yield folder
+
+
 def _marks(data: Sequence[str], code: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return what every path to one of the places begins with, and the folders on the way there.
 
@@ -201,6 +257,11 @@ def _form(path: str) -> str:
         path = re.sub(_HOME_OF_ALL, "~/", path)
     path = canonical_path(path).lower()
     return "~" if path in _HOMES else path.rstrip("/") or "/"
+
+
+def _folder_before_glob(path: str) -> str:
+    """Return the folder from which a glob looks for what it fits."""
+    return _GLOB_CHAR.split(path, maxsplit=1)[0].rpartition("/")[0] or path[0]
 
 
 def _reaches(path: str, place: str) -> bool:

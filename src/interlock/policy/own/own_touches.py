@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from interlock.commands.analysis import CommandAnalysis
 from interlock.commands.programs.file_effects import EXEC_FLAGS, FIND_OUTPUTS
 from interlock.commands.programs.network_effects import is_remote
-from interlock.commands.programs.places import HOME, MAX_PATH, ROOT
+from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.read_only import only_reads, runs, sed_is_plain
 from interlock.commands.shell.command import WRITES, Command, Effect, EffectKind
@@ -24,11 +24,26 @@ from interlock.commands.shell.scope import OWN_PROGRAM, normal_path
 from interlock.commands.shell.words import Word, excerpt_of
 from interlock.model.verdict import Decision
 from interlock.policy.own.own_guard import (
+    BY_EFFECT,
+    HOLDERS,
     OwnGuard,
     Relation,
     finds_own_code,
     may_reach_code,
     placed,
+)
+from interlock.policy.own.whole_folders import (
+    FINDERS,
+    LOSES,
+    SEARCHERS,
+    UNPACKERS,
+    does_more_than_name,
+    finds_any_line,
+    loses_code,
+    loses_holder,
+    names_no_folder,
+    serves,
+    takes_tree,
 )
 
 
@@ -56,16 +71,15 @@ _TELLS_MORE_WITH: Final = {
 """Options with which they take the content of a file as well."""
 _TELLING_OF_PACKAGES: Final = frozenset("pip pip3 uv which type command whereis".split())
 """Programs that tell where a package or a program lies."""
-_COUNTING: Final = frozenset("wc sort uniq head tail nl tac cut tr tee read while".split())
+_COUNTING: Final = frozenset("wc tr tee read while".split())
+_PIPED: Final = frozenset("sort uniq head tail nl tac cut".split())
+"""Programs that read what flows in, unless an operand names a file."""
 _EDITORS: Final = frozenset("vim vi nvim ex ed view emacs emacsclient kak".split())
 _SCRIPTED: Final = _EDITORS.union(
     "awk gawk mawk nawk sed gsed gdb lldb m4 gnuplot bc expect tclsh wish jq".split()
 )
 """Programs of which a word may be a script that opens files."""
-_SEARCH_TREES: Final = frozenset("rg ag ack".split())
-"""Programs that search folders without being told to."""
-_SEARCHERS: Final = _SEARCH_TREES.union("grep egrep fgrep zgrep".split())
-_PROSE: Final = _SEARCHERS.union(
+_PROSE: Final = SEARCHERS.union(
     "git gh glab hub hg svn jj mail logger notify-send say wall curl wget http xh".split()
 )
 """Programs to which a text is a text: a message, a pattern, a body."""
@@ -80,16 +94,7 @@ _NAMES_FROM_INPUT_WITH: Final = {
     "sort": ("--files0-from",),
 }
 """Programs that open the files whose names flow in, and options with which others do."""
-_LOSES: Final = frozenset((EffectKind.MOVE, EffectKind.DELETE))
-_ARCHIVERS: Final = frozenset("tar gtar bsdtar unzip 7z 7za 7zz cpio pax".split())
-_UNPACKERS: Final = _ARCHIVERS.union("ar git patch rsync pip pip2 pip3".split())
-"""Programs that write where they run, or where an option says, whatever else is known of them."""
 _LINKERS: Final = frozenset("ln link mount".split())
-_TREES: Final = _ARCHIVERS.union(
-    "zip borg restic rclone duplicity kopia docker podman nerdctl".split()
-)
-"""Programs that take a folder with everything in it."""
-_COPIERS: Final = frozenset("cp rsync scp ditto xcopy robocopy mc".split())
 _REMOTE_COPIERS: Final = frozenset(("rsync", "scp"))
 _THIS_MACHINE: Final = r"(?i)(?:[a-z]+://)?(?:[^/@]*@)?(?:localhost|127[.0-9]*|0[.0]*|\[[^\]]*\]|[^/]*[$`*?\\][^/]*)[:/]"
 """Names of the machine itself, and those that nobody can read."""
@@ -97,11 +102,6 @@ _WAYS_TO_A_HOST: Final = ("-e", "--rsh", "--rsync-path", "-o", "-S", "-F", "-J")
 """Options that say how another machine is reached: it may be this one."""
 _GLOB_OPTIONS: Final = ("-g", "--glob", "--iglob", "--include")
 """Options that say which files are searched."""
-_FINDERS: Final = frozenset("find gfind bfs fd fdfind".split())
-_GIT_TAKES: Final = frozenset("add stage".split())
-_ANY_LINE: Final = r"[\s.^$*+?|()\\wSWDd]{0,40}|\[.{1,40}\][*+]?"
-"""Patterns that nearly every line fits: whoever searches for that prints whole files."""
-_RECURSIVE: Final = ("-r", "-R", "-a", "--recursive", "--archive", "--dereference-recursive")
 _EXECUTES: Final = EXEC_FLAGS | FIND_OUTPUTS | {"-delete"}
 _NAME_TESTS: Final = frozenset("-name -iname -path -wholename -ipath -iwholename".split())
 _OWN_NAMES: Final = (
@@ -155,7 +155,7 @@ def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Ite
             yield from _by_names_flowing_in(command, command.frame.stdin.text, guard)
         if guard.databases:
             yield from _by_database(command, programs, guard)
-        if command.program in _SEARCHERS:
+        if command.program in SEARCHERS:
             yield from _by_globs(command, guard)
         yield from _by_words(index, line, programs, guard)
 
@@ -170,7 +170,7 @@ def _by_computed_names(found: CommandAnalysis) -> Iterator[Touch]:
     unpacked = [
         (EffectKind.OVERWRITE, command.cwd)
         for command in found.commands
-        if command.program in _UNPACKERS and command.cwd is not None and _PRINTED in command.cwd
+        if command.program in UNPACKERS and command.cwd is not None and _PRINTED in command.cwd
     ]
     if (written or unpacked) and any(map(_prints_where_code_is, found.commands)):
         for kind, target in (*written, *unpacked):
@@ -211,7 +211,7 @@ def _by_names_flowing_in(command: Command, given: str, guard: OwnGuard) -> Itera
         relation = guard.relation(placed(name, command.cwd))
         if relation is Relation.SECRET:
             yield Touch(Decision.BLOCK, "reads", name)
-        elif relation is Relation.HOLDER:
+        elif relation in HOLDERS:
             yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", name)
 
 
@@ -279,13 +279,14 @@ def _opens_what_is_named(command: Command) -> bool:
         return command.program in {"cpio", "pax"}
     if _opens_names_of_input(command):
         return True
-    return any(not word.known for word in command.argv[1:]) and _shows_content(command)
+    words = command.invocation.operands if command.program in _PIPED else command.argv[1:]
+    return any(not word.known for word in words) and _shows_content(command)
 
 
 def _shows_content(command: Command) -> bool:
     """Whether a command does more with a file than to tell of it, or to search it."""
-    if command.program in _SEARCHERS:
-        return _finds_any_line(command)
+    if command.program in SEARCHERS:
+        return finds_any_line(command, command.invocation.operands)
     return command.program not in _COUNTING and not _only_tells(command)
 
 
@@ -296,12 +297,21 @@ def reads_secret(path: str, guard: OwnGuard) -> bool:
 
 def leads_to_own(path: str, cwd: str | None, guard: OwnGuard) -> bool:
     """Whether a path is a folder on the way to Interlock's own files."""
-    return guard.relation(placed(path, cwd)) is Relation.HOLDER
+    return guard.relation(placed(path, cwd)) in HOLDERS
 
 
-def writes_own(path: str, guard: OwnGuard) -> bool:
-    """Whether an edit of this path changes Interlock itself."""
-    return guard.relation(path) not in {None, Relation.LIBRARY, Relation.HOLDER}
+def takes_along(path: str, guard: OwnGuard) -> bool:
+    """Whether what takes a folder takes Interlock's own files out of one shared with others."""
+    return guard.relation(normal_path(path, None)) is Relation.SHARED
+
+
+def own_edit(path: str, guard: OwnGuard) -> Decision:
+    """Return what an edit of this path means for Interlock itself."""
+    relation = guard.relation(path)
+    if relation is Relation.ENVIRONMENT:
+        return Decision.REQUIRE_CONFIRMATION
+    is_free = relation is None or relation in HOLDERS or relation in BY_EFFECT
+    return Decision.ALLOW if is_free else Decision.BLOCK
 
 
 def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
@@ -312,17 +322,18 @@ def _by_effect(effect: Effect, guard: OwnGuard) -> Iterator[Touch]:
     if verb is None:
         if effect.kind is EffectKind.READ and relation is Relation.SECRET:
             yield Touch(Decision.BLOCK, "reads", effect.target)
+        elif effect.recursive and relation is Relation.SHARED:
+            yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", effect.target)
+    elif relation in {Relation.ENVIRONMENT, Relation.AROUND}:
+        if loses_code(effect, relation):
+            yield Touch(Decision.REQUIRE_CONFIRMATION, verb, effect.target)
     elif relation is Relation.LIBRARY:
-        decision = Decision.BLOCK if effect.kind in _LOSES else Decision.REQUIRE_CONFIRMATION
+        decision = Decision.BLOCK if effect.kind in LOSES else Decision.REQUIRE_CONFIRMATION
         yield Touch(decision, verb, effect.target)
-    elif relation is not Relation.HOLDER:
+    elif relation not in HOLDERS:
         yield Touch(Decision.BLOCK, verb, effect.target)
-    elif effect.places & (ROOT | HOME) and (effect.kind is EffectKind.DELETE or effect.word.glob):
-        # Whoever takes away everything hears that from others.
-        return
-    elif effect.kind is EffectKind.MOVE or effect.recursive or effect.forced:
-        is_lost = effect.kind in _LOSES
-        decision = Decision.BLOCK if is_lost else Decision.REQUIRE_CONFIRMATION
+    elif loses_holder(effect, relation):
+        decision = Decision.BLOCK if effect.kind in LOSES else Decision.REQUIRE_CONFIRMATION
         yield Touch(decision, verb, effect.target)
 
 
@@ -335,7 +346,7 @@ def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> I
     folders = command.invocation.all_values("-C", "--directory", "--work-tree")
     folders += line.work_trees if command.program == "git" else ()
     is_near = here is not None or bool(folders)
-    is_search = here is not None and command.program in _SEARCHERS
+    is_search = here is not None and command.program in SEARCHERS
     # What fits anywhere below a folder is no path there.
     globs = command.invocation.all_values(*_GLOB_OPTIONS) if is_search else ()
     anywhere = tuple(glob.text for glob in globs if glob.text[:3] == "**/")
@@ -345,19 +356,23 @@ def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> I
         if is_near or "/" in word.text or word.text[:1] in _STARTS_OF_PATHS
         if not (anywhere and word.text.endswith(anywhere))
         for path in _paths_in(word, folders, command.cwd)
-        if (relation := guard.relation(path)) is not None and relation is not Relation.LIBRARY
+        if (relation := guard.relation(path)) is not None and relation not in BY_EFFECT
     ]
+    if here in HOLDERS and serves(command) and names_no_folder(command):
+        yield Touch(Decision.REQUIRE_CONFIRMATION, "shows to others", command.cwd or "")
     is_inside = here in {Relation.DATA, Relation.SECRET}
     if not named and not is_inside:
         return
     reads = only_reads(command, following, programs)
-    may_write = not reads and (not known.files or command.program in _UNPACKERS)
+    may_write = not reads and (not known.files or command.program in UNPACKERS)
     # What stands inside of a wrapper is judged by itself.
     inner = following.argv if following is not None and runs(command, following) else ()
     for word, relation in named:
         # A folder of another machine leads to nothing here.
-        is_elsewhere = relation is Relation.HOLDER and _is_on_other_machine(word, command)
+        is_elsewhere = relation in HOLDERS and _is_on_other_machine(word, command)
         if word not in inner and not is_elsewhere:
+            if relation is Relation.SHARED and does_more_than_name(command, known):
+                yield Touch(Decision.REQUIRE_CONFIRMATION, "may take along", word.text)
             yield from _by_word(relation, word, index, line, may_write=may_write)
     if may_write and is_inside and not known.shell:
         yield Touch(_by_what_is_known(command), "can write to", command.cwd or "")
@@ -379,9 +394,13 @@ def _by_script(command: Command, known: Program, guard: OwnGuard) -> Iterator[To
         elif is_code and runs_code and may_reach_code(text):
             decision = Decision.REQUIRE_CONFIRMATION
             yield Touch(decision, "may reach by code into", excerpt_of(text))
+        elif is_code and runs_code and guard.is_taken_in(text):
+            yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along by code", excerpt_of(text))
     given = command.frame.stdin.text or ""
     if (runs_code or is_scripted) and _is_code(given) and guard.is_named_in(given):
         yield Touch(Decision.BLOCK, "reaches by code into", excerpt_of(given))
+    elif runs_code and _is_code(given) and guard.is_taken_in(given):
+        yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along by code", excerpt_of(given))
 
 
 def _only_replaces(command: Command) -> bool:
@@ -398,13 +417,13 @@ def _by_word(
     may_write: bool,
 ) -> Iterator[Touch]:
     command = line.commands[index]
-    is_holder = relation is Relation.HOLDER
+    is_holder = relation in HOLDERS
     if relation is Relation.SECRET:
         yield Touch(Decision.BLOCK, "reads", word.text)
     elif command.program in _LINKERS:
         decision = Decision.REQUIRE_CONFIRMATION if is_holder else Decision.BLOCK
         yield Touch(decision, "makes another way to", word.text)
-    elif is_holder and (_takes_tree(command, word) or _hands_on(index, line)):
+    elif is_holder and (takes_tree(command, word) or _hands_on(index, line)):
         yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", word.text)
     elif not is_holder and may_write:
         yield Touch(_by_what_is_known(command), "can write to", word.text)
@@ -420,7 +439,7 @@ def _is_on_other_machine(word: Word, command: Command) -> bool:
 
 def _by_what_is_known(command: Command) -> Decision:
     """A program that surely writes is refused; of which nothing is known, a person is asked."""
-    if command.program in _UNPACKERS:
+    if command.program in UNPACKERS:
         return Decision.BLOCK
     return Decision.BLOCK if _opens_for_writing(command) else Decision.REQUIRE_CONFIRMATION
 
@@ -450,33 +469,12 @@ def _by_globs(command: Command, guard: OwnGuard) -> Iterator[Touch]:
                 yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along", folder.text)
 
 
-def _takes_tree(command: Command, word: Word) -> bool:
-    """Whether a command takes a folder with everything in it."""
-    program, invocation = command.program, command.invocation
-    if program in _TREES:
-        return True
-    if program == "git":
-        verb, *paths = invocation.operands or [word]
-        return verb.text in _GIT_TAKES and (word in paths or invocation.has("-A", "--all"))
-    if program not in _SEARCH_TREES and not invocation.has(*_RECURSIVE):
-        return False
-    if program in _SEARCHERS:
-        return _finds_any_line(command)
-    return program in _COPIERS and not invocation.has("-n", "--dry-run")
-
-
-def _finds_any_line(command: Command) -> bool:
-    """Whether a search prints whole files."""
-    invocation = command.invocation
-    pattern = invocation.value("-e", "--regexp") or (invocation.operands or [Word("")])[0]
-    prints_all = invocation.has("-v", "--invert-match", "--passthru", "--passthrough")
-    return prints_all or re.fullmatch(_ANY_LINE, pattern.text) is not None
-
-
 def _hands_on(index: int, line: _Line) -> bool:
     """Whether `find` does something with what it finds that may be one of the own files."""
     command, following = line.commands[index], line.following(index)
-    if command.program not in _FINDERS:
+    if command.program in SEARCHERS:
+        return command.invocation.has("--files") and line.are_names_opened(index)
+    if command.program not in FINDERS:
         return False
     names = [word.text for before, word in pairwise(command.argv) if before.text in _NAME_TESTS]
     may_be_own = not names or any(fnmatchcase(own, name) for own in _OWN_NAMES for name in names)

@@ -28,7 +28,9 @@ _PATCH_HEADS: Final = (
 )
 _CHARACTERS: Final = 0x110000
 _NO_FILE: Final = "/dev/null"
-_FILE_ADDRESS: Final = re.compile(r"(?i)file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?")
+_FILE_ADDRESS: Final = re.compile(
+    r"(?i)(?:[a-z-]{1,20}:){0,3}file:(?://(?:localhost|127\.0\.0\.1)?(?=/))?"
+)
 _QUOTED_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"$')
 _C_ESCAPE: Final = re.compile(rb"\\([0-7]{1,3}|.)")
 _ESCAPE: Final = re.compile(r"%([0-7][0-9A-Fa-f])")
