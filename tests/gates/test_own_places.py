@@ -83,7 +83,7 @@ def judged(line: str, cwd: str | None = None) -> Verdict:
         ("/work/gate/src", Relation.LIBRARY),
         ("/work/gate/docs", None),
         ("~/.local/bin", Relation.AROUND),
-        ("msgspec", None),
+        (".config", None),
         ("/srv/configuration", None),
         ("/srv/policies", Relation.HOLDER),
         ("/srv/policies/other.toml", None),
