@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commands.lines import commands_in, effects_in, reasons_in
+from commands.lines import command_in, commands_in, effects_in, reasons_in
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_text_is_followed_into_what_runs_it(line: str):
         "printf '%s' $X | sh",
         "cat f | sh",
         "echo a | cat - f | sh",
-        "echo a | base64 | sh",
+        "date | base64 | sh",
         "git log | sh",
     ],
 )
@@ -151,4 +151,154 @@ def test_the_environment_is_shown_when_a_reader_sees_it(line: str, shown: bool):
 
 @pytest.mark.parametrize("tail", ["%", "%5", "a%%b%", "%x", "%+d", "%.3s", "%9999s", "%d"])
 def test_a_format_that_is_not_computed_prints_something_unknown(tail: str):
-    assert reasons_in(f"printf 'echo {tail}' a | sh") == ["it runs what another command prints"]
+    effects = effects_in(f"printf 'echo {tail}' a | sh")
+
+    assert effects == ["execute standard input, from decoded"]
+
+
+@pytest.mark.parametrize(
+    ("printing", "word"),
+    [
+        ("printf -- x", "x"),
+        ("printf -- '%s' x", "x"),
+        ("printf -- -- x", "--"),
+        ("printf '\\x25s' x", "%s"),
+        ("printf '\\0101' x", "\b1"),
+        ("printf 'a\\cb\\\"'", 'a\\cb"'),
+        ("printf '%b' '\\0101\\101'", "AA"),
+        ("printf '%b%s' 'a\\cb' c", "a"),
+        ("printf 'r\\0m'", "rm"),
+        ("echo -nE 'a\\x41'", "a\\x41"),
+        ("echo -nEe 'a\\x41'", "aA"),
+        ("echo -neE 'a\\x41'", "a\\x41"),
+        ("echo -e 'a\\cb'", "a"),
+        ("echo -e '\\0101\\101'", "A\\101"),
+        ("echo -x", "-x"),
+        ("echo -n- a", "-n- a"),
+        ("echo -n a; echo b", "ab"),
+        ("head -c 2 <<< abc", "ab"),
+        ("head -c -2 <<< abc", "ab"),
+        ("head -n 1 <<< $'a\\nb'", "a"),
+        ("head -1 <<< $'a\\nb'", "a"),
+        ("head --lines=1 <<< $'a\\nb'", "a"),
+        ("printf 'a\\nb\\nc' | head -n -1 | tr -d q", None),
+        ("printf 'a\\nb\\nc' | head -n -2", "a"),
+        ("tail -c +2 <<< abc", "bc"),
+        ("tail -n +2 <<< $'a\\nb'", "b"),
+        ("tail -1 <<< $'a\\nb'", "b"),
+        ("tail -n 0 <<< a", ""),
+        ("echo a > f; tail f", "a"),
+        ("tail -n1 -q <<< a", None),
+        ("tail -n 1 -c 1 <<< a", None),
+        ("head -n $N <<< a", None),
+        ("head -n1k <<< a", None),
+        ("head -c 1 <<< ä", None),
+        ("head a b <<< c", None),
+        ("tac <<< $'a\\nb'", "b\na"),
+        ("printf 'a\\nb' | tac", "ba"),
+        ("tac -s x <<< a", None),
+        ("sort <<< $'b\\na'", "a\nb"),
+        ("printf '' | sort", ""),
+        ("sort <<< 'a b'", "a b"),
+        ("sort <<< $'B\\na'", None),
+        ("sort -r <<< a", None),
+        ("uniq <<< $'a\\na\\nb'", "a\nb"),
+        ("printf '' | uniq", ""),
+        ("uniq -d <<< a", None),
+        ("cat -n <<< a", None),
+        ("cat -u <<< a", "a"),
+        ("nl <<< a", None),
+        ("grep a <<< a", None),
+        ("more <<< a", "a"),
+        ("more -s <<< a", None),
+        ("tee f <<< a", "a"),
+        ("cut -c1 <<< a", None),
+        ("printf '\\xff'", None),
+        ("printf -x", None),
+        ("x=$(mktemp); echo $x | head -c 3", None),
+        ("dirname /", "/"),
+        ("dirname ///", "/"),
+        ("dirname ''", "."),
+        ("dirname a//b", "a"),
+        ("dirname /a", "/"),
+        ("dirname a/", "."),
+        ("dirname -z a", None),
+        ("dirname $(mktemp)", None),
+        ("basename a/b/", "b"),
+        ("basename /", "/"),
+        ("basename ''", ""),
+        ("basename a.txt .txt", "a"),
+        ("basename .txt .txt", ".txt"),
+        ("basename a b c", None),
+        ("basename $X", None),
+        ("basename -s .txt a.txt", None),
+        ("realpath --relative-to=/tmp /etc", "../etc"),
+        ("realpath --relative-to=$X /etc", None),
+        ("realpath --relative-to=/tmp x", None),
+        ("realpath /tmp/..", "/"),
+        ("realpath //etc/./x/..", "/etc"),
+        ("readlink -fn x", "x"),
+        ("realpath -z x", None),
+        ("which $X", None),
+        ("which ls", "ls"),
+    ],
+)
+def test_an_output_is_exact_or_unknown(printing: str, word: str | None):
+    last = command_in(f'said "$({printing})"', "said").argv[1]
+
+    assert (last.text if last.known else None) == word
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ('x=$(mktemp -d); rm "$x"', "/tmp/made-by-mktemp"),
+        ('x=$(mktemp -d); rm "$x/sub"', "/tmp/made-by-mktemp/sub"),
+        ('x=$(mktemp); rm "$x.bak"', "/tmp/made-by-mktemp.bak"),
+        ('x=$(mktemp -d); rm "$x/../etc"', "$(…)/../etc"),
+        ('x=$(mktemp -d); rm "a$x"', "a$(…)"),
+        ('x=$(mktemp -d); rm "${x%/*}"', "${x…}"),
+        ('x=$(mktemp -d); rm "${#x}"', "${#…}"),
+        ('x=$(realpath /); x+=etc; rm "$x"', "$(…)etc"),
+        ('rm "$(realpath /)""etc"', "$(…)etc"),
+        ('rm "$(realpath /)/etc"', "//etc"),
+        ('rm "$(pwd)etc"', "$(…)etc"),
+        ('rm "$(pwd)/etc"', "./etc"),
+        ('cd /a; rm "$(pwd)b"', "/ab"),
+        ('x=$(mktemp); rm "$(printf %s%s "$x" a)"', "$(…)"),
+        ('x=$(mktemp); rm "$(printf %s "$x")"', "/tmp/made-by-mktemp"),
+        ("realpath / | xargs -I{} rm {}etc", "$(…)etc"),
+        ("realpath a | xargs -I{} rm {}/x", "a/x"),
+    ],
+)
+def test_a_name_that_stands_in_for_another_is_used_whole(line: str, target: str):
+    assert command_in(line, "rm").argv[-1].text == target
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat > x.sh <<< 'rm x'; sh x.sh",
+        "cat <<< 'rm x' > x.sh; sh x.sh",
+        "{ cat; } > x.sh <<< 'rm x'; sh x.sh",
+        "tee x.sh <<< 'rm x'; sh x.sh",
+        "sponge x.sh <<< 'rm x'; sh x.sh",
+        "dd of=x.sh <<< 'rm x'; sh x.sh",
+        "dd of=x.sh bs=1 skip=0 <<< 'rm x'; sh x.sh",
+        "echo 'rm x' > y; dd if=y of=x.sh; sh x.sh",
+        "split - y <<< 'rm x'; sh yaa",
+        "split <<< 'rm x'; sh xaa",
+        "echo 'rm x' > y; split y; sh xaa",
+        "csplit - 1 <<< 'rm x'; sh xx00",
+        "csplit -f y - 1 <<< 'rm x'; sh y00",
+        "sed -n 'w x.sh' <<< 'rm x'; sh x.sh",
+    ],
+)
+def test_what_is_written_from_a_text_is_followed(line: str):
+    assert "rm x" in commands_in(line)
+
+
+def test_what_is_not_known_to_be_written_is_not_made_up():
+    assert effects_in("split big.log; sh xaa") == []
+    assert effects_in("dd if=in of=a.out; sh a.out") == ["overwrite a.out in project, forced"]
+    assert effects_in("sed -n 'w a.out' file; sh a.out") == ["overwrite a.out in project"]

@@ -174,3 +174,29 @@ def test_an_assignment_that_may_not_happen_leaves_both_values(line: str, targets
 
 def test_what_is_written_to_a_descriptor_lies_in_its_file():
     assert "rm x" in commands_in("exec 3> f; echo 'rm x' >&3; sh f")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "printf -v INTERLOCK_POLICY x",
+        "printf -vINTERLOCK_POLICY x",
+        "read -r INTERLOCK_POLICY <<< x",
+        "for INTERLOCK_POLICY in x; do ls; done",
+    ],
+)
+def test_a_variable_of_interlock_is_seen_however_it_is_set(line: str):
+    assert "export INTERLOCK_POLICY=x" in commands_in(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("printf -v c -- x; said $c", "x"),
+        ("printf -vc x; said $c", "x"),
+        ("printf -v c %s x; said $c", "x"),
+        ("said a$(printf -v)", "a"),
+    ],
+)
+def test_printf_takes_its_options_for_what_they_are(line: str, value: str):
+    assert command_in(line, "said").argv[-1].text == value

@@ -291,3 +291,37 @@ def test_other_variables_are_nobodys_business():
         "echo B=1",
         "ls",
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for f in .venv/bin/*; do $f approve 01a1; done",
+        "find .venv/bin -name 'interl*' -exec {} approve 01a1 \\;",
+        "~/.local/bin/inter* deny 01a1",
+        "python .venv/bin/inter* approve 01a1",
+        "cat .venv/bin/interlock | python - approve 01a1",
+        "for f in $(ls .venv/bin); do .venv/bin/$f approve 01a1; done",
+    ],
+)
+def test_a_program_that_may_be_interlock_does_not_decide(line: str):
+    assert evaluate_command(line).decision.value in {"block", "require-confirmation"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for f in bin/*; do $f --version; done",
+        "for f in bin/*.sh; do $f approve 01a1; done",
+        "cat tool.py | python - build",
+        "python tools/inter* build",
+        "find . -exec {} \\;",
+        "find . -exec",
+    ],
+)
+def test_other_programs_that_a_glob_names_are_free(line: str):
+    assert evaluate_command(line).decision.value in {"allow", "warn"}
+
+
+def test_a_program_made_of_a_text_on_the_line_is_asked_about():
+    assert evaluate_command("$(rev <<< mr) -rf /").decision.value == "require-confirmation"

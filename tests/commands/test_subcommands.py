@@ -401,3 +401,80 @@ def test_the_use_of_interlocks_own_library_is_noted():
     line = "python -c 'import interlock; interlock.evaluate_command(x)'"
 
     assert "code interlock interlock.evaluate_command" in commands_in(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git grep -O'rm x' y",
+        "git grep -nO'rm x' y",
+        "git grep --open-files-in-pager='rm x' y",
+        "fish --command='rm x'",
+        "fish -C 'rm x'",
+        "nu --commands 'rm x'",
+        "pwsh -NoProfile -com rm x",
+        "cmd /c rm x",
+        "gcc -wrapper rm,x y.c",
+        "aws ssm send-command --parameters commands='rm x'",
+        """aws ssm send-command --parameters 'commands=["uptime","rm x"]'""",
+        "npm pkg set scripts.a='rm x'",
+        "tclsh <<< 'exec rm x'",
+        "echo 'exec rm x' > y.tcl; tclsh y.tcl",
+    ],
+)
+def test_values_that_programs_run_are_followed(line: str):
+    assert any(shown.replace("'", "") == "rm x" for shown in commands_in(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git grep -n 'rm x' y",
+        "pwsh - x -File 'rm x'",
+        "aws ssm get-parameters --parameters commands='rm x'",
+        "npm pkg set name='rm x' scripts",
+    ],
+)
+def test_other_values_are_not_run(line: str):
+    assert len(commands_in(line)) == 1
+
+
+def test_what_is_encoded_for_another_shell_is_decoded_code():
+    assert effects_in("pwsh -enc aQBkAA==") == ["execute -enc, from decoded"]
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("julia -e 'rm(1)'", "rm"),
+        ("julia <<< 'rm(1)'", "rm"),
+        ("erl -noshell -eval 'os:cmd(1).'", "os:cmd"),
+        ("emacs --batch --eval '(delete-directory 1)'", "delete-directory"),
+        ("tclsh <<< 'file delete x'", "file delete"),
+        ("racket -e '(f \"~/.ssh/id_rsa\")'", "~/.ssh/id_rsa"),
+    ],
+)
+def test_code_that_is_not_understood_and_does_something_is_asked_about(line: str, word: str):
+    reason = f"`{word}` stands in its code, whose language is not understood"
+
+    assert [(part.reason, part.asks) for part in followed(line).unresolved] == [(reason, True)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "julia -e 'println(1+1)'",
+        "julia main.jl",
+        'elixir -e \'String.split("./a", "/")\'',
+        "emacs --batch --eval '(delete-trailing-whitespace)'",
+        "expect <<< 'spawn ls'",
+        "tclsh main.tcl",
+    ],
+)
+def test_other_code_that_is_not_understood_is_free(line: str):
+    assert reasons_in(line) == []
+
+
+def test_what_flows_into_xargs_unknown_is_unknown_there():
+    assert "rm ?a" in commands_in("sort -r <<< a | xargs rm")
+    assert "rm a" in commands_in("sort <<< a | xargs rm")

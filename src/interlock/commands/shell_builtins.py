@@ -12,7 +12,7 @@ from interlock.commands.shell.assignment import Assignment
 from interlock.commands.shell.command import Command, EffectKind
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream
 from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
-from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.shell.words import Word, labels_of, literal, unknown
 from interlock.commands.simulation import Simulation
 
 _WITHOUT_TRACE: Final = (
@@ -98,6 +98,12 @@ def _set(
         Assignment(name, value, adds=adds).make(scope, simulation.budget, maybe=command.frame.maybe)
 
 
+def _give(simulation: Simulation, name: str, value: Word, command: Command, scope: Scope) -> None:
+    """Set a variable as an assignment does, with all that follows from it."""
+    _set(simulation, name, value, command, scope)
+    simulation.note_assignment(name, value, command.text, scope, command.frame)
+
+
 def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`read A B`: the first line's words, as far as the input is known."""
     stream = _fed_by(command, scope)
@@ -110,7 +116,7 @@ def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         return NOTHING
     for index, name in enumerate(names):
         field = None if fields is None else "".join(fields[index : index + 1])
-        _set(simulation, name, _value(name, field, stream), command, scope)
+        _give(simulation, name, _value(name, field, stream), command, scope)
     return NOTHING
 
 
@@ -171,7 +177,7 @@ def _enable(simulation: Simulation, command: Command, scope: Scope) -> Stream:
 
 def _getopts(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     for word in command.invocation.operands[1:2]:
-        _set(simulation, word.text, unknown(f"${word.text}"), command, scope)
+        _give(simulation, word.text, unknown(f"${word.text}"), command, scope)
     return NOTHING
 
 
@@ -202,13 +208,21 @@ def _fed_by(command: Command, scope: Scope) -> Stream:
 
 def _printf(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     words = list(command.argv[1:])
-    if len(words) > 2 and words[0].text == "-v":
-        printed = printf_text(words[2:])
-        _set(
-            simulation, words[1].text, _value(words[1].text, printed.text, printed), command, scope
-        )
-        return NOTHING
-    return printf_text(words)
+    named: Word | None = None
+    while words and words[0].known and words[0].text.startswith("-") and words[0].text != "-":
+        option = words.pop(0)
+        if option.text == "--":
+            break
+        if not option.text.startswith("-v"):
+            # The shell's own refuses it, the program of that name prints it.
+            return Stream(labels_of(words))
+        attached = option.text != "-v"
+        named = option.tail(2) if attached or not words else words.pop(0)
+    printed = printf_text(words)
+    if named is None:
+        return printed
+    _give(simulation, named.text, _value(named.text, printed.text, printed), command, scope)
+    return NOTHING
 
 
 def _alias(simulation: Simulation, command: Command, scope: Scope) -> Stream:

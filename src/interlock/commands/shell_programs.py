@@ -6,12 +6,13 @@ import re
 from typing import Final, NamedTuple
 
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import NOTHING, SHELL, UNSEEN, Stream
+from interlock.commands.shell.provenance import DECODED, NOTHING, SHELL, STAND_IN, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.simulation import STANDARD_INPUT, Simulation
 
-_FOREIGN_CODE: Final = ("-c", "-command", "/c", "/k", "-encodedcommand")
+_FOREIGN_CODE: Final = ("-command", "/c", "/k")
+_ENCODED_CODE: Final = ("-encodedcommand", "-ec")
 _SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
 _SHELL_STARTUP: Final = frozenset(("rcfile", "init-file"))
 _SHELL_VALUES: Final = _SHELL_STARTUP | {"emulate"}
@@ -51,11 +52,17 @@ def run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
 def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Follow what another system's shell is given, as far as the grammars agree."""
     simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels, command)
-    texts = [word.text.lower() for word in command.argv]
-    start = next((texts.index(flag) for flag in _FOREIGN_CODE if flag in texts), None)
-    if start is not None:
-        line = " ".join([word.text for word in command.argv[start + 1 :]])
-        simulation.run_line(line, command, scope)
+    for at, word in enumerate(command.argv[1:], 1):
+        flag = word.text.lower()
+        if len(flag) < 2 or flag[0] not in "-/":
+            continue
+        # Options may be cut short.
+        if any(option.startswith(flag) for option in _ENCODED_CODE):
+            simulation.note_execution(word, DECODED, command)
+        if any(option.startswith(flag) for option in _FOREIGN_CODE):
+            line = " ".join([word.text for word in command.argv[at + 1 :]])
+            simulation.run_line(line, command, scope)
+            break
     return UNSEEN
 
 
@@ -120,7 +127,7 @@ def _shell_words(command: Command) -> _ShellWords:
 
 def _run_stdin(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     stdin = command.frame.stdin
-    if command.frame.piped and stdin.text is None and not stdin.labels:
+    if command.frame.piped and stdin.text is None and not stdin.labels & ~STAND_IN:
         simulation.give_up("it runs what another command prints", command.text)
     printed = _run_held(simulation, command, STANDARD_INPUT, stdin, scope)
     return printed if stdin.text is not None else Stream(stdin.labels | SHELL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
@@ -20,7 +20,7 @@ from interlock.commands.programs.program_tables import (
     Programs,
     invocation_of,
 )
-from interlock.commands.programs.scripts import Ran
+from interlock.commands.programs.scripts import Ran, acts_in
 from interlock.commands.programs.wrappers import Inner, guessed_lines, guessed_start, unwrapped
 from interlock.commands.shell.command import (
     Command,
@@ -32,12 +32,14 @@ from interlock.commands.shell.command import (
     SimpleCommand,
 )
 from interlock.commands.shell.provenance import (
+    DECODED,
     ENVIRON,
     NOTHING,
     REMOTE,
     UNKNOWN_FILE,
     UNSEEN,
     Stream,
+    part_of,
 )
 from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
@@ -46,8 +48,13 @@ from interlock.commands.values.allowance import Budget
 
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
+_DECIDES: Final = frozenset(
+    "approve deny choose halt lift budget setup operator policy ledger".split()
+)
+"""Verbs of Interlock's own program that are a person's, or have some that are."""
 _MAX_GUESSES: Final = 3
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
+_NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
@@ -155,7 +162,7 @@ class Simulation(Walker):
                 return NOTHING
             self.budget.statement()
             program = bare_name(argv[0], self.programs.versioned)
-            bound = scope.defined.programs.get(argv[0].text)
+            bound = scope.defined.programs.get(argv[0].text) or self._own_program(argv)
             if bound is not None:
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
@@ -256,7 +263,8 @@ class Simulation(Walker):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
         if not program:
             # What the line itself puts together, and does not show, is hidden.
-            hidden = argv[0].text.startswith("${")
+            hidden = argv[0].text.startswith("${") or bool(argv[0].labels & DECODED)
+            hidden = hidden or (not argv[0].glob and self.may_decide(argv))
             self.give_up("its program is known only at run time", simple.text, asks=hidden)
             return UNSEEN
         printed = self._follow(self, command, known, scope)
@@ -315,6 +323,28 @@ class Simulation(Walker):
             for name in dict.fromkeys(re.findall(_SETS_OWN, stored.text)):
                 self.note("export", [f"{name}="], command)
 
+    def may_decide(self, argv: Sequence[Word]) -> bool:
+        """Whether words are a person's decision, if their program should be Interlock's own."""
+        return any(word.text in _DECIDES for word in argv[1:3])
+
+    def _own_program(self, argv: Sequence[Word]) -> str | None:
+        """Return Interlock's own program, where a glob may stand for it and a decision follows."""
+        if not argv[0].glob or not self.may_decide(argv):
+            return None
+        return OWN_PROGRAM if fnmatchcase(OWN_PROGRAM, argv[0].text.rpartition("/")[2]) else None
+
+    def follow_unread(self, code: str, command: Command, scope: Scope) -> None:
+        """Ask about code in a language that is not understood, where it seems to do something."""
+        self.budget.read(len(code))
+        word = acts_in(code)
+        names = re.findall(_NAMED_IN_CODE, code)
+        if not word:
+            secret = (name for name in names if self.places.is_credential(scope.path(name)))
+            word = next(secret, "")
+        if word:
+            reason = f"`{word}` stands in its code, whose language is not understood"
+            self.give_up(reason, command.text, asks=True)
+
     def follow_script(self, ran: Iterable[Ran], command: Command, scope: Scope) -> None:
         """Follow what a script of sed or awk runs, and note what it writes."""
         for each in ran:
@@ -327,6 +357,12 @@ class Simulation(Walker):
                 kind = EffectKind.APPEND if each.appends else EffectKind.OVERWRITE
                 place = self.places.at(each.written, scope)
                 self.effects.append(Effect(kind, literal(each.written), command, place))
+                self.keep_part(each.written, command, scope)
+
+    def keep_part(self, name: str, command: Command, scope: Scope) -> None:
+        """Remember that a file holds something of what flows in, though not what."""
+        if command.frame.stdin.text:
+            scope.files[scope.path(name)] = part_of(command.frame.stdin)
 
     def note(self, program: str, words: list[str], command: Command) -> None:
         """Note a command that another one would run, without following it further."""

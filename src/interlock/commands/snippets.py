@@ -23,6 +23,8 @@ from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
 
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
+UNREAD: Final = "unread"
+"""What an interpreter's language is called that is not understood."""
 _MAX_LINES: Final = 64
 _DEBUGGER_LINES: Final = ("-ex", "-iex", "--eval-command", "-eval-command", "-o", "-O")
 _DEBUGGER_CODE: Final = r"\s{0,9}(?:python-interactive|python|py|pi|script)(?:\s{1,9}--)?\s{1,9}"
@@ -71,7 +73,7 @@ def _run_interpreter(
     simulation: Simulation, command: Command, interpreter: Interpreter, scope: Scope
 ) -> Stream:
     """Follow `python -c`, a script by its name, or code that flows in."""
-    language = Language(interpreter.language)
+    language = None if interpreter.language == UNREAD else Language(interpreter.language)
     stdin = command.frame.stdin
     codes = command.invocation.all_values(*interpreter.options)
     operands = command.invocation.operands
@@ -88,6 +90,8 @@ def _run_interpreter(
     if codes or command.invocation.has("-m"):
         return Stream(stdin.labels)
     source = operands[0] if operands and operands[0].text != "-" else None
+    if source is None and stdin.text is None and simulation.may_decide(operands):
+        simulation.give_up("it runs what another command prints", command.text, asks=True)
     held = stdin if source is None else simulation.script(source, command, scope)
     simulation.note_execution(source or STANDARD_INPUT, held.labels, command)
     if held.text is not None:
@@ -102,8 +106,9 @@ def _follow_script(simulation: Simulation, source: Word, command: Command, scope
     path = source.text.removesuffix("/__main__.py").rstrip("/")
     if not source.known or "." in path.rpartition("/")[2] or source not in command.argv:
         return
-    words = [literal(path), *command.argv[command.argv.index(source) + 1 :]]
-    simulation.run_words(words, command, scope)
+    behind = command.argv[command.argv.index(source) + 1 :]
+    may_be_own = source.glob and simulation.may_decide([source, *behind])
+    simulation.run_words([Word(path, glob=may_be_own), *behind], command, scope)
 
 
 def _run_sql_client(
@@ -185,9 +190,12 @@ def _note_operations(
 
 
 def _follow_code(
-    simulation: Simulation, code: str, language: Language, command: Command, scope: Scope
+    simulation: Simulation, code: str, language: Language | None, command: Command, scope: Scope
 ) -> None:
     """Note what a snippet in another language would do."""
+    if language is None:
+        simulation.follow_unread(code, command, scope)
+        return
     simulation.budget.read(len(code))
     effects = effects_in(code, language)
     for found in re.finditer(_SETS_OWN_VARIABLE, code):

@@ -8,6 +8,8 @@ from functools import cache
 from itertools import takewhile
 from typing import Final
 
+from msgspec.structs import replace
+
 from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.scripts import (
@@ -19,7 +21,7 @@ from interlock.commands.programs.scripts import (
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
-from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
 from interlock.commands.shell_programs import run_foreign_shell, run_script, run_shell
 from interlock.commands.simulation import Follow, Simulation
@@ -107,14 +109,15 @@ def _arguments_from(stdin: Stream, divider: str | None = None) -> list[Word]:
     fields = stdin.text.split(divider) or [""]
     if divider is not None and len(fields) > 1 and not fields[-1]:
         fields.pop()
-    return [literal(field, stdin.labels) for field in fields]
+    return [Word(field, known=stdin.exact, labels=stdin.labels) for field in fields]
 
 
 def _filled(word: Word, placeholder: str, argument: Word) -> Word:
     if placeholder not in word.text:
         return word
-    text = word.text.replace(placeholder, argument.text)
-    return Word(text, word.known and argument.known, word.glob, word.labels | argument.labels)
+    first, *others = [replace(word, text=text) for text in word.text.split(placeholder)]
+    plain = replace(argument, glob=False)
+    return combined([first, *(part for other in others for part in (plain, other))])
 
 
 def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -126,6 +129,8 @@ def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
             template = list(takewhile(lambda word: word.text not in EXEC_ENDS, words))
             for below in found:
                 argv = [_filled(word, "{}", below) for word in template]
+                if template and template[0].text == "{}":
+                    argv[0] = below
                 simulation.run_words(argv, command, scope, via="find")
     return UNSEEN
 
@@ -179,6 +184,7 @@ _GIT_PROGRAMS: Final = (
     r"\.(?:.*\.)?(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|tocmd|cccmd)"
     r"|remote\..*\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|receive\.procreceiverefs"
 )
+_GREP_PAGER: Final = r"-[a-zA-NP-Z]{0,9}O|--open-files[a-z-]{0,20}="
 _TRANSPORT: Final = r"(?:%.|[^ %])+"
 _GIT_RUN_VALUES: Final = (
     "-x", "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--tree-filter",
@@ -211,6 +217,10 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
     clones = ("-u",) if verbs[:1] == ["clone"] else ()
     for value in command.invocation.all_values(*_GIT_RUN_VALUES, *clones):
         simulation.run_line(value.text, command, scope, via="git rebase --exec")
+    for word in command.argv if verbs[:1] == ["grep"] else ():
+        found = re.match(_GREP_PAGER, word.text)
+        if found is not None:
+            simulation.run_line(word.text[found.end() :], command, scope, via="git grep -O")
     for value in command.invocation.all_values("-c", "--config"):
         name, _, line = value.text.partition("=")
         _git_setting(simulation, name, line, command, scope)
@@ -260,6 +270,8 @@ def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`vim -c '!command'` leaves the editor for a shell; so may what flows in."""
     scripts = [word.text.lstrip("+:") for word in command.argv[1:]]
     _run_scripts(simulation, scripts, ran_by_editor, command, scope)
+    for word in command.invocation.all_values("--eval", "-e", "--execute"):
+        simulation.follow_unread(word.text, command, scope)
 
 
 def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -331,8 +343,13 @@ def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 
 def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """`expect` starts programs by `spawn`, and types what it sends into them."""
+    """`expect` starts programs by `spawn`, and types what it sends into them; Tcl by `exec`."""
     scripts = [word.text for word in command.invocation.all_values("-c")]
+    files = [simulation.script(word, command, scope) for word in command.invocation.operands[:1]]
+    scripts += [held.text or "" for held in files]
+    if command.program != "expect":
+        for script in (*scripts, command.frame.stdin.text or ""):
+            simulation.follow_unread(script, command, scope)
     _run_scripts(simulation, scripts, _expected, command, scope)
 
 
@@ -354,6 +371,31 @@ def _run_scripts(
             simulation.run_line(line, command, scope)
 
 
+def _compiler(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`gcc -wrapper program,word,word` runs its own programs through another one."""
+    for word in command.invocation.all_values("-wrapper"):
+        simulation.run_words([*map(literal, word.text.split(","))], command, scope)
+
+
+def _cloud(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`aws ssm send-command --parameters commands=line` runs lines on other machines."""
+    verbs = [word.text for word in command.invocation.operands[:2]]
+    for word in command.invocation.all_values("--parameters") if verbs == _REMOTE_LINES else ():
+        _, _, lines = word.text.partition("commands")
+        frame = command.frame.fed(UNSEEN)
+        for line in re.findall(r'"([^"]{2,})"', lines) or [lines.strip("'\":=[] ")]:
+            simulation.run_nested(line, Scope.begun("/remote/home"), frame, via="ssh")
+
+
+def _package(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`npm pkg set scripts.name=line` is a line that is run by its name."""
+    for word in command.invocation.operands:
+        name, equals, line = word.text.partition("=")
+        if equals and name.startswith("scripts."):
+            simulation.run_line(line, command, scope)
+
+
+_REMOTE_LINES: Final = ["ssm", "send-command"]
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
 _SCRIPT_OPTIONS: Final = ("-e", "--expression", "-D", "--define")
 _MAKE_FLAGS: Final = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")
@@ -378,5 +420,8 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "flatpak": _flatpak,
     "later": _later,
     "expect": _expect,
+    "compiler": _compiler,
+    "cloud": _cloud,
+    "package": _package,
 }
 """What an entry of a program may say under `runs`."""

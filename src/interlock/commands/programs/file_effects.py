@@ -22,7 +22,7 @@ from interlock.commands.programs.outputs import (
 from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.provenance import ARCHIVE, UNKNOWN_FILE, Stream
+from interlock.commands.shell.provenance import ARCHIVE, UNKNOWN_FILE, Stream, part_of
 from interlock.commands.shell.words import Word, quoted
 
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
@@ -38,6 +38,9 @@ _APPLIES: Final = frozenset(("apply", "am"))
 _ONLY_TELLS_OF_A_PATCH: Final = (
     "--check --stat --numstat --summary --cached --abort --quit --show-current-patch".split()
 )
+_COPIES_ALL: Final = ("if=", "of=", "status=", "bs=")
+_PARTS: Final = "aa ab ac ad 00 01 02 03".split()
+"""How the names end that `split` gives the first parts."""
 _STARTS_OF_WAYS: Final = frozenset("/~$")
 _SOME_FILE: Final = "…"
 """How a file is written whose name only the run decides."""
@@ -137,6 +140,13 @@ def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
 
 def _dd(run: Execution) -> Iterator[Effect]:
     written = [_named(word.tail(3)) for word in run.words if word.text.startswith("of=")]
+    sources = [run.file(word.tail(3)) for word in run.words if word.text.startswith("if=")]
+    stream = sources[-1] if sources else run.stdin
+    if not all(word.text.startswith(_COPIES_ALL) for word in run.words):
+        stream = part_of(stream)
+    if stream.labels or stream.text is not None:
+        for target in written:
+            run.store(target.text, stream)
     return run.effects(EffectKind.OVERWRITE, written, forced=True)
 
 
@@ -145,6 +155,21 @@ def _tee(run: Execution) -> Iterator[Effect]:
         run.store(target.text, run.stdin)
     appends = run.invocation.has("-a", "--append")
     return run.effects(EffectKind.APPEND if appends else EffectKind.OVERWRITE, run.operands)
+
+
+def _split(run: Execution) -> Iterator[Effect]:
+    """`split` and `csplit` write parts of a text; which one holds what is not worked out."""
+    names = [word.text for word in run.operands]
+    stream = run.stdin if names[:1] in ([], ["-"]) else run.file(run.operands[0])
+    if run.command.program == "csplit":
+        given = run.invocation.value("-f", "--prefix")
+        beginning = "xx" if given is None else given.text
+    else:
+        beginning = names[1] if len(names) > 1 else "x"
+    if stream.labels or stream.text is not None:
+        for ending in _PARTS:
+            run.store(beginning + ending, part_of(stream))
+    return run.effects(EffectKind.OVERWRITE, ())
 
 
 def _in_place(run: Execution) -> Iterator[Effect]:
@@ -307,6 +332,7 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "link": _link,
     "dd": _dd,
     "tee": _tee,
+    "split": _split,
     "edit-in-place": _in_place,
     "awk": _awk,
     "permit": _permissions,

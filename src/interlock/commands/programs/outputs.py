@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
+from posixpath import normpath, relpath
 from typing import Final
 
 import msgspec
@@ -19,11 +21,12 @@ from interlock.commands.shell.provenance import (
     NOTHING,
     PICKED,
     REMOTE,
-    SCRATCH,
     SECRET,
+    STAND_IN,
     UNSEEN,
     Stream,
     joined,
+    part_of,
 )
 from interlock.commands.shell.words import Word, decode_ansi_c, labels_of
 
@@ -33,6 +36,24 @@ _MAX_NAME: Final = 1024
 _WIDTH: Final = re.compile(r"-?[1-9][0-9]{0,2}(?![0-9])")
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _TAR_LETTERS: Final = frozenset("cxtruAdfzjJvkpPmwhlonsWOaCZ")
+_ESCAPE: Final = r"\\(%s|x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[abeEfnrtv\\%s])"
+_OF_FORMATS: Final = re.compile(_ESCAPE % ("[0-7]{1,3}", "\"'?"))
+_OF_ECHO: Final = re.compile(_ESCAPE % ("0[0-7]{0,3}", "c"))
+_OF_ARGUMENTS: Final = re.compile(_ESCAPE % ("0[0-7]{0,3}|[1-7][0-7]{0,2}", "c"))
+"""What a backslash makes of the characters behind it: in a format, for `echo -e`, for `%b`."""
+_ECHO_OPTION: Final = re.compile(r"-[neE]+")
+_WHOLE_FORMATS: Final = frozenset(("%s", "%s\n"))
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_ORDERED: Final = re.compile(r"[a-z0-9]*")
+"""Lines whose order is the same in every language."""
+_SHORT_COUNT: Final = re.compile(r"-[0-9]{1,9}")
+_COUNT: Final = re.compile(r"([+-]?)([0-9]{1,9})")
+_FIRST_LINES: Final = "10"
+_KEEPS_THE_PLACE: Final = frozenset(
+    "-e -f -L -m -n -P -q -s -v --canonicalize --canonicalize-existing --canonicalize-missing"
+    " --logical --no-symlinks --physical --quiet --strip".split()
+)
+"""Options with which `realpath` and `readlink` still name the place that they are given."""
 
 
 def output_of(run: Execution, known: Program) -> Stream:
@@ -51,17 +72,39 @@ def printf_text(words: Sequence[Word]) -> Stream:
     if not all(word.known for word in words):
         return Stream(labels)
     # Every round of the format takes some of the arguments, so this ends.
-    template = decode_ansi_c(words[0].text)
+    template, _ = _unescaped(words[0].text, _OF_FORMATS)
     arguments = [word.text for word in words[1:]]
+    if labels & STAND_IN and (template not in _WHOLE_FORMATS or len(arguments) != 1):
+        return Stream(labels & ~STAND_IN)
     parts: list[str] = []
     while True:
         text, used = _formatted(template, arguments)
         if text is None:
-            return Stream(labels)
+            return Stream(labels | DECODED)
         parts.append(text)
         arguments = arguments[used:]
         if not used or not arguments:
-            return Stream(labels, "".join(parts))
+            return _printed("".join(parts), words)
+
+
+def _printed(text: str, words: Sequence[Word]) -> Stream:
+    """Return what words print; bytes that escapes stand for may be no text of their own."""
+    exact = text.isascii() or not any("\\" in word.text for word in words)
+    return Stream(labels_of(words), text, exact)
+
+
+def _unescaped(raw: str, escapes: re.Pattern[str]) -> tuple[str, bool]:
+    """Return a text without its escapes, and whether one of them ended it."""
+    stops = (found.start() for found in escapes.finditer(raw) if found[1] == "c")
+    stop = next(stops, len(raw))
+    return escapes.sub(_meant, raw[:stop]), stop < len(raw)
+
+
+def _meant(found: re.Match[str]) -> str:
+    octal = found[1][0] in "01234567"
+    meant = chr(int(found[1], 8) & 0xFF) if octal else decode_ansi_c(found[0])
+    # An escape begins no conversion.
+    return "%%" if meant == "%" and found.re is _OF_FORMATS else meant
 
 
 def _formatted(template: str, arguments: Sequence[str]) -> tuple[str | None, int]:
@@ -86,7 +129,9 @@ def _formatted(template: str, arguments: Sequence[str]) -> tuple[str | None, int
         argument = arguments[used] if used < len(arguments) else ""
         used += 1
         if kind == "b":
-            argument = decode_ansi_c(argument)
+            argument, ended = _unescaped(argument, _OF_ARGUMENTS)
+            if ended:
+                return "".join([*out, argument]), len(arguments)
         elif kind != "s" and not (kind in {"d", "i"} and _NUMBER.fullmatch(argument)):
             # Other conversions are not computed.
             return None, used
@@ -100,38 +145,105 @@ def _padded(text: str, width: str) -> str:
 
 
 def _something(run: Execution) -> Stream:
-    return Stream(_labels_of_operands(run) | run.stdin.labels)
-
-
-def _input(run: Execution) -> Stream:
-    """What flows in, unless files are named."""
-    return Stream(_something(run).labels, None if run.operands else run.stdin.text)
+    """What is made of a text that the line shows is not computed, and may be anything."""
+    shown = DECODED if run.stdin.text else 0
+    return Stream(_labels_of_operands(run) | run.stdin.labels & ~STAND_IN | shown)
 
 
 def _echo(run: Execution) -> Stream:
     words = list(run.words)
-    escapes = False
-    while words and words[0].text in {"-n", "-e", "-E", "-ne", "-en"}:
-        escapes = escapes or "e" in words[0].text
-        words.pop(0)
+    letters = ""
+    while words and _ECHO_OPTION.fullmatch(words[0].text):
+        letters += words.pop(0).text
+    labels = labels_of(words)
     if not all(word.known for word in words):
-        return Stream(labels_of(words))
+        return Stream(labels)
     text = " ".join([word.text for word in words])
-    return Stream(labels_of(words), (decode_ansi_c(text) if escapes else text) + "\n")
+    end = "" if "n" in letters else "\n"
+    if letters.rfind("e") <= letters.rfind("E"):
+        return Stream(labels, text + end)
+    text, ended = _unescaped(text, _OF_ECHO)
+    return _printed(text if ended else text + end, words)
 
 
-def _cat(run: Execution) -> Stream:
+def _read_by(run: Execution) -> Stream:
+    """Return what a filter reads: its files, or what flows in."""
     if not run.operands:
         return run.stdin
     return joined([run.stdin if word.text == "-" else run.file(word) for word in run.operands])
+
+
+def _cat(run: Execution) -> Stream:
+    return _filtered(run) if run.invocation.flags - {"-u"} else _read_by(run)
+
+
+def _input(run: Execution) -> Stream:
+    """What flows in or a file holds, unless an option may change it."""
+    source = _read_by(run)
+    if run.invocation.flags or len(run.operands) > 1:
+        return _filtered(run)
+    return Stream(source.labels | _labels_of_operands(run), source.text, source.exact)
+
+
+def _filtered(run: Execution) -> Stream:
+    """What a filter leaves of a text: its words may be run, but not as they stand."""
+    text = _read_by(run).text or run.stdin.text
+    labels = _labels_of_operands(run) | run.stdin.labels & ~STAND_IN
+    return part_of(Stream(labels, text))
+
+
+def _computed(compute: Callable[[Execution, str], str | None], run: Execution) -> Stream:
+    """What a filter makes of a known text, where that can be told exactly."""
+    source = _read_by(run)
+    text = None
+    if source.text is not None and source.exact and len(run.operands) < 2:
+        text = None if source.labels & STAND_IN else compute(run, source.text)
+    return _filtered(run) if text is None else Stream(_input(run).labels, text)
+
+
+def _first_or_last(run: Execution, text: str) -> str | None:
+    """What `head` and `tail` leave: lines, or with `-c` characters."""
+    given = run.invocation
+    counts = [(name, each.text) for name, words in given.values.items() for each in words]
+    options = {"-n", "-c", "--lines", "--bytes"}
+    if not counts:
+        short = [each.text for each in run.words if _SHORT_COUNT.fullmatch(each.text)]
+        counts = [("-n", each[1:]) for each in short] or [("-n", _FIRST_LINES)]
+        options = {f"-{digit}" for digit in "".join(short)}
+    name, written = counts[0]
+    found = _COUNT.fullmatch(written)
+    if found is None or len(counts) > 1 or given.flags - options or not text.isascii():
+        return None
+    units = list(text) if name in {"-c", "--bytes"} else _LINE.findall(text)
+    sign, count = found[1], int(found[2])
+    if run.command.program == "head":
+        return "".join(units[: len(units) - count] if sign == "-" else units[:count])
+    from_start = max(count - 1, 0)
+    return "".join(units[from_start if sign == "+" else max(len(units) - count, 0) :])
+
+
+def _backwards(run: Execution, text: str) -> str | None:
+    return None if run.invocation.flags else "".join(reversed(_LINE.findall(text)))
+
+
+def _sorted(run: Execution, text: str) -> str | None:
+    lines = text.removesuffix("\n").split("\n")
+    if run.invocation.flags or not (len(lines) < 2 or all(map(_ORDERED.fullmatch, lines))):
+        return None
+    return "".join([f"{line}\n" for line in sorted(lines)]) if text else ""
+
+
+def _without_repeats(run: Execution, text: str) -> str | None:
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return None if run.invocation.flags else "".join([f"{line}\n" for line, _ in groupby(lines)])
 
 
 def _mktemp(run: Execution) -> Stream:
     folder = run.invocation.value("-p", "--tmpdir")
     template = run.operands[0].text if run.operands else ""
     if template.startswith(("/", "$", "~")):
-        return Stream(SCRATCH, template)
-    return Stream(SCRATCH, f"{folder.text}/made-by-mktemp" if folder else _MADE_BY_MKTEMP)
+        return Stream(STAND_IN, template)
+    return Stream(STAND_IN, f"{folder.text}/made-by-mktemp" if folder else _MADE_BY_MKTEMP)
 
 
 def _decoder(run: Execution) -> Stream:
@@ -144,28 +256,63 @@ def _decoder(run: Execution) -> Stream:
 def _git(run: Execution) -> Stream:
     verb = run.operands[0].text if run.operands else ""
     if verb == "rev-parse" and run.invocation.has("--show-toplevel"):
-        return Stream(0, ".")
+        return Stream(STAND_IN, ".")
     return Stream(ARCHIVE if verb == "archive" else _labels_of_operands(run))
+
+
+def _folder(run: Execution) -> Stream:
+    """`pwd`."""
+    cwd = run.scope.cwd or "."
+    return Stream(0 if cwd.startswith("/") else STAND_IN, cwd)
 
 
 def _same_name(run: Execution) -> Stream:
     """`realpath X` and the like print a name that stands for the same place."""
-    if len(run.operands) == 1 and run.operands[0].known:
-        return Stream(run.operands[0].labels, run.operands[0].text)
-    return UNSEEN
+    if len(run.operands) != 1 or not run.operands[0].known:
+        return UNSEEN
+    labels, text = run.operands[0].labels, run.operands[0].text
+    if text.startswith("/"):
+        text = "/" + normpath(text).lstrip("/")
+        origin = run.invocation.value("--relative-to")
+        if origin is not None and origin.known and origin.text.startswith("/"):
+            return Stream(labels, relpath(text, origin.text))
+    if not _KEEPS_THE_PLACE.issuperset(run.invocation.flags):
+        return UNSEEN
+    return Stream(labels | STAND_IN, text)
+
+
+def _one_path(run: Execution, most: int) -> str | None:
+    """Return the path of which a part is printed; None where that is not known."""
+    words = run.operands
+    if not 0 < len(words) <= most or run.invocation.flags:
+        return None
+    known = all(word.known for word in words) and not labels_of(words) & STAND_IN
+    return words[0].text if known else None
 
 
 def _parent(run: Execution) -> Stream:
     """`dirname X` prints the folder that X lies in."""
-    if len(run.operands) == 1 and run.operands[0].known:
-        folder, slash, _ = run.operands[0].text.rstrip("/").rpartition("/")
-        return Stream(run.operands[0].labels, folder or slash or ".")
-    return UNSEEN
+    path = _one_path(run, 1)
+    if path is None:
+        return UNSEEN
+    folder, slash, _ = path.rstrip("/").rpartition("/")
+    above = "/" if slash or (path and not path.strip("/")) else "."
+    return Stream(run.operands[0].labels, folder.rstrip("/") or above)
+
+
+def _base_name(run: Execution) -> Stream:
+    """`basename X .txt` prints the last name of X, without the ending."""
+    path = _one_path(run, 2)
+    if path is None:
+        return UNSEEN
+    name = path.rstrip("/").rpartition("/")[2] or path[:1]
+    ending = run.operands[-1].text if len(run.operands) > 1 else ""
+    return Stream(labels_of(run.operands), name if name == ending else name.removesuffix(ending))
 
 
 def _last_name(run: Execution) -> Stream:
     """`$(which rm)` is `rm`."""
-    return Stream(0, run.words[-1].text) if run.words else UNSEEN
+    return Stream(STAND_IN, run.words[-1].text) if run.words and run.words[-1].known else UNSEEN
 
 
 def _labels_of_operands(run: Execution) -> int:
@@ -272,7 +419,7 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "": _something,
     "words": _echo,
     "files": _cat,
-    "folder": lambda run: Stream(0, run.scope.cwd or "."),
+    "folder": _folder,
     "temporary-name": _mktemp,
     "environment": lambda run: Stream(0 if run.operands else ENVIRON),
     "decoded": _decoder,
@@ -283,8 +430,15 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "last-word": _last_name,
     "same-name": _same_name,
     "parent": _parent,
+    "base-name": _base_name,
     "fetched": lambda run: Stream(run.stdin.labels | REMOTE),
     "unseen": lambda _run: UNSEEN,
     "input": _input,
+    "flow": lambda run: run.stdin,
+    "filtered": _filtered,
+    "part": partial(_computed, _first_or_last),
+    "backwards": partial(_computed, _backwards),
+    "sorted": partial(_computed, _sorted),
+    "without-repeats": partial(_computed, _without_repeats),
 }
 """What an entry of a program may say under `prints`."""

@@ -37,6 +37,20 @@ _CALLS: Final = (
     r"(?m)\b(?:system|e?syscmd|popen)\s{0,9}\([\s`'\"]{0,9}([^`'\")\n]{1,4096})"
     r"|^[ \t]{0,9}!(?![<>=])([^\n]{1,4096})|`([^`'\n]{1,4096})`"
 )
+_ACTS: Final = (
+    r"(?i)(?<![\w-])(?:rm|rmdir|rm_rf!?|rmtree|unlink|del_dir\w{0,9}|deltree|wipe"
+    r"|(?:remove|delete|erase|trash)[-_]?(?:files?|dir|directory|directories|folder|tree|path|all"
+    r"|recursive\w{0,20})\w{0,20}(?:/files)?"
+    r"|(?:file|files|fs|dir|directory)[:. ] ?(?:delete|remove|rm|del)\w{0,20}!?"
+    r"|system\*?|system\.(?:cmd|shell)|os:cmd|exec\w{0,3}|spawn\w{0,20}|popen\w{0,9}"
+    r"|open[-_]port|open[-_]pipe\*?|call-process|shell-command|start-process|make-process"
+    r"|run[-_]program|callprocess|callcommand|readprocess\w{0,20}|processbuilder|subprocess"
+    r"|getruntime|shellout|qx|shell|run(?=[( ]{1,9}`)"
+    r"|httpc:request|gen_tcp|url-retrieve\w{0,20}|open-network-stream|http\.(?:post|put|request)"
+    r"|req\.post!?|httpoison\.\w{1,9}|sendmail|upload\w{0,9})(?![\w-])"
+    r"|(?<![\w-])sh(?=[ \"(])|\.(?:execute|deletedir|deleterecursively|deleteonexit)\("
+)
+"""Words by which many languages delete files, run programs or send something."""
 
 
 class Ran(NamedTuple):
@@ -137,6 +151,12 @@ def _up_to_its_end(text: str) -> str:
         if depth < 0:
             return text[:index]
     return text
+
+
+def acts_in(code: str) -> str:
+    """Return the first word of code in whatever language that deletes, sends or runs something."""
+    found = re.search(_ACTS, code)
+    return found[0] if found else ""
 
 
 def ran_by_editor(script: str) -> Iterator[str]:

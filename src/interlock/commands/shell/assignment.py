@@ -7,7 +7,7 @@ from itertools import zip_longest
 import msgspec
 
 from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
-from interlock.commands.shell.words import Word, unknown
+from interlock.commands.shell.words import Word, combined, unknown
 from interlock.commands.values.allowance import Budget
 
 
@@ -48,11 +48,7 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
         if before is None:
             return unknown(f"${self.name}{self.value.text}", self.value.labels)
         budget.read(len(before.text))
-        return Word(
-            before.text + self.value.text,
-            before.known and self.value.known,
-            labels=before.labels | self.value.labels,
-        )
+        return combined([before, self.value])
 
     def _fill(self, scope: Scope) -> None:
         name = scope.defined.references.get(self.name, self.name)

@@ -137,8 +137,12 @@ class Expander:
                 target = self.word(child)
             else:
                 found.argv += self.words(child)
-        descriptor = self._descriptor(node)
-        found.redirects.append(Redirect(operator, descriptor, target or literal("")))
+        target = target or literal("")
+        if operator == "<" and self._tree.between(node.start_byte - 2, node.start_byte) == "<<":
+            # Behind another redirection the grammar sees no here-string.
+            operator = "<<<"
+            found.stdin = Stream(target.labels, target.text + "\n" if target.known else None)
+        found.redirects.append(Redirect(operator, self._descriptor(node), target))
 
     def _heredoc_redirect(self, node: Node, found: SimpleCommand) -> None:
         """The body as text; one whose delimiter is unquoted is expanded, commands included."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from interlock.commands.shell.words import Word, literal
+from interlock.commands.shell.words import Word, combined, literal
 from interlock.commands.values.allowance import Budget
 
 _GLOB_CHARS: Final = frozenset("*?[")
@@ -51,7 +51,7 @@ def one_word(pieces: Iterable[Piece], budget: Budget) -> Word:
     """Return the pieces as one word, without splitting."""
     found = [literal(" ") if piece.kind is Kind.BREAK else _word([piece]) for piece in pieces]
     budget.read(sum(len(word.text) for word in found))
-    return _joined(found)
+    return combined(found)
 
 
 def fields_of(pieces: Sequence[Piece], ifs: Word | None, budget: Budget) -> list[Word]:
@@ -114,7 +114,7 @@ def _split(piece: Piece, ifs: str) -> Iterator[list[Piece]]:
 
 
 def _word(field: Sequence[Piece]) -> Word:
-    return _joined(
+    return combined(
         [
             Word(
                 piece.text,
@@ -126,19 +126,6 @@ def _word(field: Sequence[Piece]) -> Word:
             for piece in field
         ]
     )
-
-
-def _joined(parts: Sequence[Word]) -> Word:
-    if len(parts) == 1:
-        return parts[0]
-    known = True
-    glob = False
-    labels = 0
-    for part in parts:
-        known = known and part.known
-        glob = glob or part.glob
-        labels |= part.labels
-    return Word("".join([part.text for part in parts]), known, glob, labels)
 
 
 def brace_expanded(tokens: Sequence[Piece], budget: Budget) -> list[list[Piece]]:

@@ -27,8 +27,11 @@ PICKED: Final = 256
 """A part of the environment that a filter picked out."""
 SYSTEM_FILE: Final = 512
 """Read from the system's own files."""
-SCRATCH: Final = 64
-"""A name made by `mktemp`: temporary by construction."""
+STAND_IN: Final = 64
+"""A name that is written in place of the real one, which only the run knows: one by `mktemp`, say.
+
+It may be used as it is; what is computed from it is unknown.
+"""
 
 NAMES: Final = {
     "remote": REMOTE,
@@ -54,6 +57,11 @@ class Stream(msgspec.Struct, frozen=True, gc=False):
 
 NOTHING: Final = Stream(0, "")
 UNSEEN: Final = Stream(0, None)
+
+
+def part_of(stream: Stream) -> Stream:
+    """Return what is left of a text when some of it is taken away or changed: who knows what."""
+    return Stream(stream.labels | DECODED, stream.text, exact=False) if stream.text else stream
 
 
 def joined(streams: list[Stream]) -> Stream:

@@ -466,7 +466,9 @@ class Walker(ABC):
         for value in values or [unknown(f"${name}")]:
             # A glob stands for names that only the run knows.
             known = value.known and not value.glob
-            scope.assign(name, Word(value.text, known=known, glob=value.glob, labels=value.labels))
+            given = Word(value.text, known=known, glob=value.glob, labels=value.labels)
+            scope.assign(name, given)
+            self.note_assignment(name, given, tree.text(node), scope, frame)
             printed.append(self._group(tree, body, scope, frame))
         return joined(printed)
 

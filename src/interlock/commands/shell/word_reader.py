@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from interlock.commands.shell.pieces import BREAK, Kind, Piece, brace_expanded, one_word, piece_of
-from interlock.commands.shell.provenance import Stream
+from interlock.commands.shell.provenance import STAND_IN, Stream
 from interlock.commands.shell.scope import UNKNOWN_INDEX, UNSET, Function, Shell
 from interlock.commands.shell.words import (
     Word,
@@ -277,7 +277,7 @@ class WordReader:
     def _printed(self, printed: Stream) -> Word:
         if printed.text is None or not printed.exact:
             return unknown("$(…)", printed.labels)
-        text = printed.text.rstrip("\n")
+        text = printed.text.replace("\0", "").rstrip("\n")
         self._shell.budget.read(len(text))
         return literal(text, printed.labels)
 
@@ -374,9 +374,9 @@ class WordReader:
             known = items is not None and all(item.known for item in items)
             return literal(str(len(items or ()))) if known else unknown("${#…}")
         value = self._element(name, index) if index is not None else scope.parameter(name)
-        return (
-            literal(str(len(value.text))) if value is not None and value.known else unknown("${#…}")
-        )
+        if value is None or not value.known or value.labels & STAND_IN:
+            return unknown("${#…}")
+        return literal(str(len(value.text)))
 
     def _element(self, name: str, index: str | None) -> Word:
         value = self._shell.scope.element(name, index or "0")
@@ -583,7 +583,7 @@ Values = list[Word] | Word | None
 def _made(name: str, value: Word | None, form: Form | None) -> Word:
     labels = 0 if value is None else value.labels
     text = None
-    if form is not None and value is not None and value.known:
+    if form is not None and value is not None and value.known and not labels & STAND_IN:
         text = form(value.text)
     if text is not None:
         return literal(text, labels)
@@ -591,7 +591,7 @@ def _made(name: str, value: Word | None, form: Form | None) -> Word:
         return unknown(f"${name}")
     # What was unknown before goes on under its own name.
     kept = not value.known and value.text.startswith("$")
-    return unknown(value.text if kept else f"${{{name}…}}", labels)
+    return unknown(value.text if kept else f"${{{name}…}}", labels & ~STAND_IN)
 
 
 def _is_empty(values: list[Word] | Word, *, colon: bool) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+
+from interlock.commands.shell.provenance import STAND_IN
 
 _ANSI_C: Final = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
@@ -20,6 +22,8 @@ _UNQUOTED: Final = frozenset(
 )
 _HIDDEN_IN_BACKQUOTES: Final = r"\\([$`\\])"
 _MAX_EXCERPT: Final = 120
+_GOES_ON: Final = r"[\w.~/-]"
+_IN_A_NAME: Final = r"[\w.~-]"
 
 
 class Word(msgspec.Struct, frozen=True, gc=False):
@@ -55,6 +59,43 @@ def labels_of(words: Iterable[Word]) -> int:
     for word in words:
         labels |= word.labels
     return labels
+
+
+def combined(parts: Sequence[Word]) -> Word:
+    """Return parts put together; a name that stands in for another is used whole, or unknown."""
+    if len(parts) == 1:
+        return parts[0]
+    known = True
+    glob = False
+    labels = 0
+    for part in parts:
+        known = known and part.known
+        glob = glob or part.glob
+        labels |= part.labels
+    if labels & STAND_IN:
+        usable = [
+            part if _is_whole(parts, at) else _computed(part) for at, part in enumerate(parts)
+        ]
+        if usable != parts:
+            return combined(usable)
+    return Word("".join([part.text for part in parts]), known, glob, labels)
+
+
+def _is_whole(parts: Sequence[Word], at: int) -> bool:
+    """Whether a part is no stand-in, or one that names the same place with what is around it."""
+    name = parts[at].text
+    if not name or not parts[at].labels & STAND_IN:
+        return True
+    before = "".join([part.text for part in parts[:at]])
+    rest = "".join([part.text for part in parts[at + 1 :]])
+    if re.match(_GOES_ON, before[-1:]) or "/.." in rest:
+        return False
+    # `/tmp/made.log` is beside `/tmp/made`; what `/` and `.` stand for may be anywhere.
+    return name.rpartition("/")[2] not in {"", ".", ".."} or not re.match(_IN_A_NAME, rest)
+
+
+def _computed(stand_in: Word) -> Word:
+    return unknown("$(…)", stand_in.labels & ~STAND_IN)
 
 
 def quoted(text: str) -> str:
