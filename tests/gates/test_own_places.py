@@ -231,8 +231,6 @@ _ASKED = {
     "installed-among-its-packages": "pip install -U --target /opt/venv/lib/site-packages ./e",
     "installed-there-by-a-short-option": "python -m pip install -t /opt/venv/lib/site-packages ./e",
     "installed-there-from-elsewhere": "cd /opt/venv && pip3 install --target=lib/site-packages e",
-}
-_ASKED |= {
     "moved-with-the-launcher": "mv ~/.local/bin /tmp/x",
     "moved-with-the-checkout": "mv /work/gate /tmp/x",
     "deleted-with-the-environment": "cd /opt && rm -rf venv",
