@@ -62,6 +62,7 @@ _TYPES: Final = frozenset("communicate write writelines send sendline sendall".s
 """How code writes to what it has started."""
 _ROOTS: Final = frozenset(("Path", "ctypes"))
 """What makes things whose methods count, whichever way they were made."""
+_HELD_MODULES: Final = ("os.", "subprocess.", "shutil.")
 _RUN_TEXTS: Final = ("cProfile.", "profile.", "pdb.", "timeit.", "code.", "trace.", "bdb.")
 """Modules that run a text as code where they are given one."""
 
@@ -130,7 +131,10 @@ def _meaning(callee: str, known: Mapping[str, Known], methods: Mapping[str, Know
     if exact is not None or "." not in callee:
         return exact
     last = callee.rpartition(".")[2]
-    root = callee.partition(".")[0]
+    root, _, rest = callee.partition(".")
+    if rest.startswith(_HELD_MODULES):
+        # Modules hold those that they use: `platform.os.system`.
+        return known.get(rest)
     if root in _ROOTS and (of_root := known.get(f"{root}.{last}")) is not None:
         return of_root
     return methods.get(last)

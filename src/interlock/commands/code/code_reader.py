@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
+from interlock.commands.code.code_names import Names
 from interlock.commands.code.code_tokens import Language, pattern_of, string_value
 from interlock.commands.code.code_values import (
     UNKNOWN,
     Call,
-    CodeArgument,
     Value,
     attribute_of,
+    elements_of,
     joined,
     module_path,
     text_value,
+    value_of,
 )
 from interlock.commands.code.known_calls import known_calls
 from interlock.commands.code.snippet import (
@@ -27,7 +30,6 @@ from interlock.commands.code.snippet import (
     STATEMENT_LEVEL,
     Bracket,
     Frame,
-    Names,
     Snippet,
     argument_from,
     dotted,
@@ -35,13 +37,27 @@ from interlock.commands.code.snippet import (
 
 _MAX_DEPTH: Final = 3
 _BLOCK_PARAMETER: Final = r"(?:\{|do\b)[ \t]{0,9}\|[ \t]{0,9}(\w+)"
-_MAX_READ_TWICE: Final = 4096
+_MAX_READ: Final = 131_072
+"""How many characters are read again for what names may hold besides."""
+_LAMBDA: Final = r"lambda[ \t]{0,9}([^:\n]{0,200}):"
+_TARGETS: Final = frozenset({Language.PYTHON, Language.RUBY, Language.LUA, Language.GO})
+"""Where names that are assigned to together stand without a bracket."""
+_BRANCHES: Final = frozenset(
+    "if elif elsif elseif else unless for foreach while until try except finally rescue catch"
+    " switch case when do begin repeat loop".split()
+)
+_MODIFIERS: Final = frozenset("if unless while until for foreach".split())
+_NO_KEYWORDS: Final = frozenset({Language.JAVASCRIPT, Language.PERL, Language.PHP})
+"""Where no argument is passed by `name=`."""
+_CASE: Final = r"case[ \t]{1,9}(\w{1,80})[ \t]{0,9}(?::|if\b)"
+_MODIFIED: Final = frozenset({Language.RUBY, Language.PERL})
+_OPEN_BRANCHES: Final = frozenset({Language.PYTHON, Language.RUBY, Language.LUA})
+"""Where a branch goes on behind a semicolon."""
 _SEPARATORS: Final = frozenset(":&?>\\{")
 _PERL_TOPIC: Final = "$_"
 _NAMED_MEMBERS: Final = frozenset(
     {Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.GO}
 )
-_PER_MEMBER: Final = frozenset({"forEach", "map", "filter", "each", "some", "every", "flatMap"})
 _ENDS_WITH_LINE: Final = STATEMENT_LEVEL | {Bracket.BARE_CALL}
 _DECLARATORS: Final = frozenset(
     "const let var my our local state new await async static export default print echo".split()
@@ -51,18 +67,37 @@ _DECLARATORS: Final = frozenset(
 def calls_in(code: str, language: Language) -> list[Call]:
     """Return the calls that the snippet makes, in the order in which they begin."""
     names = Names()
-    calls: list[Call] = []
+    calls, late = _calls_in(code, language, names)
+    readings = _MAX_READ // (len(code) + 1)
+    if late and readings:
+        names.begin({})
+        calls, _ = _calls_in(code, language, names)
+    first = 0
+    # What names are given may depend on what others were: the second time takes that as well.
+    for _ in range(2):
+        most = names.most()
+        for chosen in islice(names.choices(first), readings):
+            readings -= 1
+            names.begin(chosen)
+            calls |= _calls_in(code, language, names)[0]
+        first = most
+    return list(calls)
+
+
+def _calls_in(code: str, language: Language, names: Names) -> tuple[dict[Call, None], bool]:
+    """Return the calls of one reading, and whether names get their meaning behind their use."""
+    calls: dict[Call, None] = {}
     snippets = [code]
+    late = False
     for _ in range(_MAX_DEPTH):
         inside: dict[str, None] = {}
         for text in snippets:
             snippet = _read(Snippet(text, language, names))
-            if snippet.binds_late and len(text) <= _MAX_READ_TWICE:
-                snippet = _read(Snippet(text, language, names))
-            calls.extend(sorted(snippet.calls, key=lambda call: call.start))
+            late |= snippet.binds_late
+            calls.update(dict.fromkeys(sorted(snippet.calls, key=lambda call: call.start)))
             inside.update(snippet.inside)
         snippets = list(inside)
-    return calls
+    return calls, late
 
 
 def _read(snippet: Snippet) -> Snippet:
@@ -80,8 +115,10 @@ def _name(snippet: Snippet, token: re.Match[str]) -> None:
         _keyword(snippet, name, token.start())
         return
     if snippet.alias is not None:
-        snippet.names.bind(name, snippet.alias)
+        snippet.names.bind_each(name, elements_of(snippet.alias) or (UNKNOWN,))
         snippet.alias = None
+    if name == "case" and (found := re.compile(_CASE).match(snippet.code, token.start())):
+        snippet.names.bind(found[1], snippet.subject)
     if not _SEPARATORS.isdisjoint(name):
         name = dotted(name)
     snippet.operand(snippet.names.meaning(name), token.start(), name)
@@ -143,6 +180,8 @@ def _mark(snippet: Snippet, token: re.Match[str]) -> None:
         case "[":
             _open_square(snippet, start)
         case "{":
+            if snippet.frame.loops and snippet.frame.operand is not None:
+                snippet.end_statement(start)
             _bind_block_parameter(snippet, start)
             owner = snippet.frame.operand or UNKNOWN
             snippet.push(Bracket.BLOCK, owner, snippet.frame.started, start + 1)
@@ -150,28 +189,33 @@ def _mark(snippet: Snippet, token: re.Match[str]) -> None:
             _comma(snippet, start)
         case ";":
             snippet.end_statement(start)
+            snippet.branches &= snippet.language in _OPEN_BRANCHES
         case _:
             snippet.close(mark, start)
 
 
 def _open_round(snippet: Snippet, start: int) -> None:
     frame = snippet.frame
-    if frame.operand is None:
+    if snippet.defined is not None:
+        name, snippet.defined = snippet.defined, None
+        parameters = snippet.push(Bracket.GROUP, UNKNOWN, start, start + 1)
+        parameters.defines = name
+    elif frame.loops and frame.name == _PERL_TOPIC and _no_call(frame):
+        # `for my $f (glob("*"))`: the variable stands before the bracket, or nowhere.
+        frame.word = frame.word or frame.name
+        frame.assign()
+        snippet.push(Bracket.GROUP, UNKNOWN, start, start + 1)
+    elif frame.operand is None:
         group = snippet.push(Bracket.GROUP, UNKNOWN, start, start + 1)
-        if frame.loops:
-            _hand_on_loop(frame, group, frame.name)
-    elif frame.loops and frame.name == _PERL_TOPIC and frame.word.startswith("$"):
-        # `for my $f (glob("*"))`: the variable stands before the bracket.
-        group = snippet.push(Bracket.GROUP, UNKNOWN, start, start + 1)
-        _hand_on_loop(frame, group, frame.word)
+        if frame.loops and not frame.assigned:
+            # What the loop runs through stands in the bracket.
+            group.loops, frame.loops = True, False
     else:
         snippet.push(Bracket.CALL, frame.operand, frame.started, start + 1)
 
 
-def _hand_on_loop(frame: Frame, group: Frame, name: str) -> None:
-    """Let the bracket hold what the loop runs through."""
-    group.name, frame.name = name, ""
-    group.loops, frame.loops = True, False
+def _no_call(frame: Frame) -> bool:
+    return frame.operand is None or frame.word.startswith("$")
 
 
 def _open_square(snippet: Snippet, start: int) -> None:
@@ -189,12 +233,19 @@ def _open_square(snippet: Snippet, start: int) -> None:
 
 def _comma(snippet: Snippet, start: int) -> None:
     frame = snippet.frame
-    if frame.bracket not in STATEMENT_LEVEL:
+    if frame.loops and not frame.assigned:
+        frame.targets.append(frame.word)
+        frame.operand = None
+    elif frame.bracket not in STATEMENT_LEVEL:
         snippet.end_argument(start)
         frame.begun = start + 1
-    elif frame.loops:
-        frame.name = frame.name or frame.word
-        frame.operand = None
+    elif frame.assigned and (frame.targets or frame.loops):
+        snippet.fold()
+        frame.values.append(frame.left or UNKNOWN)
+        frame.drop()
+    elif snippet.language in _TARGETS and frame.word and not (frame.assigned or frame.headed):
+        frame.targets.append(frame.word)
+        frame.drop()
     else:
         snippet.end_statement(start)
 
@@ -207,20 +258,30 @@ def _newline(snippet: Snippet, token: re.Match[str]) -> None:
         unfinished = frame.operand is None and (frame.operator or frame.name or bare)
         if not unfinished:
             snippet.end_statement(token.start())
+        if snippet.language is Language.PYTHON:
+            # What stands further in may not run.
+            snippet.branches = not token[0].endswith("\n")
 
 
 def _operator(snippet: Snippet, token: re.Match[str]) -> None:
     operator = token["operator"]
     frame = snippet.frame
     if operator in snippet.syntax.assigns:
-        frame.name = snippet.annotated or frame.word
+        frame.word = snippet.annotated or frame.typed or frame.word
         frame.loops = False
-        frame.drop()
-    elif operator in {"+=", ".="}:
+        frame.assign()
+        frame.binds = _binds(snippet, operator)
+    elif operator in {"+=", ".="} or _pushes(snippet, operator):
         frame.name = frame.word
         frame.left = snippet.names.get(frame.word)
         frame.operand = None
-        frame.operator = operator[0]
+        frame.operator = operator.removesuffix("=")
+        frame.assigned = True
+    elif operator in {"||=", "??=", "&&="}:
+        snippet.branches = True
+        frame.assign()
+    elif operator in {"++", "--"} and frame.word:
+        snippet.names.bind(frame.word, None)
     elif operator == ":":
         _colon(snippet, frame, token.start())
     elif operator == "=>":
@@ -232,11 +293,18 @@ def _operator(snippet: Snippet, token: re.Match[str]) -> None:
 def _colon(snippet: Snippet, frame: Frame, start: int) -> None:
     """Read the end of a head (`if x:`), a type (`p: str = ...`), or a keyword (`force: true`)."""
     fresh = frame.left is None and not frame.operator
-    if frame.bracket in STATEMENT_LEVEL:
+    if frame.operator == "?":
+        frame.left = None
+        frame.operator = ""
+        snippet.fold("?:")
+    elif frame.bracket in STATEMENT_LEVEL:
         typed = frame.word if fresh and not frame.headed else ""
+        snippet.fold()
+        snippet.subject = frame.left
         snippet.end_statement(start)
         snippet.annotated = typed
     elif fresh and frame.bracket is not Bracket.INDEX:
+        frame.typed = frame.word if frame.defines is not None else ""
         frame.name = frame.word
         frame.drop()
     else:
@@ -245,8 +313,8 @@ def _colon(snippet: Snippet, frame: Frame, start: int) -> None:
 
 def _arrow(snippet: Snippet, frame: Frame) -> None:
     """Let the parameter of `files.forEach(f => ...)` stand for each of the files."""
-    if frame.word and frame.owner.path.rpartition(".")[2] in _PER_MEMBER:
-        snippet.names.bind(frame.word, _member_of(frame.owner.receiver))
+    parameters = frame.taken or [frame.word]
+    snippet.declare(frame.name if frame.assigned else "", parameters)
     frame.drop()
 
 
@@ -260,12 +328,16 @@ def _keyword(snippet: Snippet, keyword: str, start: int) -> None:
         return
     snippet.close_bare_calls(start)
     frame = snippet.frame
+    if keyword in _BRANCHES:
+        _branch(snippet, frame, keyword, start)
     match keyword:
         case "for" | "foreach":
             _loop(snippet, frame)
         case "in" | "of" if frame.loops:
-            frame.name = frame.name or frame.word
-            frame.drop()
+            frame.word = frame.name or frame.word
+            frame.assign()
+        case "lambda":
+            _lambda(snippet, frame, start)
         case "as" if not snippet.importing:
             snippet.fold()
             snippet.alias = frame.left
@@ -275,6 +347,36 @@ def _keyword(snippet: Snippet, keyword: str, start: int) -> None:
         case _:
             snippet.fold(keyword if frame.operand is not None else "")
     frame.headed = True
+
+
+def _branch(snippet: Snippet, frame: Frame, keyword: str, start: int) -> None:
+    """Note that what follows may not run; or what stands before: `x = "a" if y`."""
+    fresh = frame.operand is None and not frame.assigned
+    snippet.branches |= fresh or snippet.language is not Language.PYTHON
+    if frame.assigned and keyword in _MODIFIERS and snippet.language in _MODIFIED:
+        snippet.end_statement(start)
+
+
+def _lambda(snippet: Snippet, frame: Frame, start: int) -> None:
+    found = re.compile(_LAMBDA).match(snippet.code, start)
+    parts = found[1].split(",") if found else []
+    names = [part.partition("=")[0].strip(" \t*") for part in parts]
+    snippet.declare(frame.name if frame.assigned else "", names)
+    frame.drop()
+
+
+def _binds(snippet: Snippet, operator: str) -> bool:
+    """Whether an assignment in a bracket is one, and not an argument with its name."""
+    if snippet.frame.bracket in {Bracket.CALL, Bracket.BARE_CALL}:
+        return operator == ":=" or snippet.language in _NO_KEYWORDS
+    return snippet.frame.bracket not in STATEMENT_LEVEL
+
+
+def _pushes(snippet: Snippet, operator: str) -> bool:
+    """Whether the operator adds to what the name holds: `words << "x"`."""
+    frame = snippet.frame
+    fresh = frame.left is None and not frame.assigned and frame.bracket in STATEMENT_LEVEL
+    return operator == "<<" and snippet.language is Language.RUBY and fresh and frame.word != ""
 
 
 def _loop(snippet: Snippet, frame: Frame) -> None:
@@ -289,15 +391,20 @@ def _bind_block_parameter(snippet: Snippet, start: int) -> None:
     """Let `f` in `Dir.glob("*").each { |f| ... }` stand for each of the files."""
     listed = snippet.frame.operand
     found = None if listed is None else re.compile(_BLOCK_PARAMETER).match(snippet.code, start)
-    if found and listed is not None:
-        snippet.names.bind(found[1], _member_of(listed.receiver))
+    if found and listed is not None and listed.receiver is not None:
+        members = elements_of(value_of(listed.receiver)) or (UNKNOWN,)
+        snippet.names.bind_each(found[1], members)
 
 
-def _member_of(listed: CodeArgument | None) -> Value | None:
-    """Return one of what a listing gives: its text stands for all of them."""
-    if listed is None or not (listed.literal or listed.items):
-        return None
-    return Value(listed.text, listed.literal, listed.items, listed.path)
+def _define(snippet: Snippet, token: re.Match[str]) -> None:
+    """Read the name of what is defined: it is not called."""
+    frame = snippet.frame
+    kind, *name = token["define"].split()
+    assigned = frame.name if frame.assigned else ""
+    if kind != "class":
+        snippet.defined = name[-1].rpartition(".")[2] if name else assigned
+    frame.operand = None
+    snippet.operand(UNKNOWN, token.start())
 
 
 _READERS: Final[Mapping[str, Callable[[Snippet, re.Match[str]], None]]] = {
@@ -308,8 +415,7 @@ _READERS: Final[Mapping[str, Callable[[Snippet, re.Match[str]], None]]] = {
     "member": _member,
     "newline": _newline,
     "number": lambda snippet, token: snippet.operand(text_value(token["number"]), token.start()),
-    # The name of what is defined is not called.
-    "define": lambda snippet, token: snippet.operand(UNKNOWN, token.start()),
+    "define": _define,
     "command": _command,
     "replacement": _replacement,
 }

@@ -101,8 +101,8 @@ _SHARED: Final = r"""
     (?P<newline> \n[ \t\r\n]* )
   | \\\n | [^\S\n]+
   | (?P<number> \d[\w.]* )
-  | (?P<operator> [=!<>]==? | => | -> | <- | :=? | \|\|=? | &&=? | \?\?=? | \*\*? | [-+.]=
-                | \.\.\.? | . )
+  | (?P<operator> [=!<>]==? | => | -> | <- | << | \+\+ | -- | :=? | \|\|=? | &&=? | \?\?=?
+                | \*\*? | [-+.]= | \.\.\.? | . )
 """
 
 _PIECES: Final = {
@@ -207,6 +207,7 @@ _SYNTAXES: Final = {
             " async".split()
         ),
         joins=frozenset({"+"}),
+        assigns=frozenset({"=", ":="}),
         adjacent_strings_join=True,
     ),
     Language.JAVASCRIPT: Syntax(

@@ -63,6 +63,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """Whether the receiver is the object itself, and not only what it was made from."""
     made: bool = False
     """Whether the function that it goes by was called."""
+    members: tuple[Value, ...] = ()
+    """The members of a list that is written down, as many as there are `items`."""
 
     def member(self, name: str) -> Value:
         """Return what stands behind a dot."""
@@ -88,8 +90,10 @@ def text_value(text: str) -> Value:
 
 def joined(left: Value, right: Value) -> Value:
     """Return two values one after the other: texts, or lists."""
-    if left.items and right.items:
-        return Value(items=(left.items + right.items)[:_MAX_ITEMS])
+    if is_list(left) and is_list(right):
+        if len(left.items) >= _MAX_ITEMS:
+            return left
+        return list_of((*elements_of(left), *elements_of(right)))
     if not left.known:
         return Value(text=left.text)
     if right.known or right.text:
@@ -99,6 +103,67 @@ def joined(left: Value, right: Value) -> Value:
 
 
 _MAX_ITEMS: Final = 256
+_EMPTY: Final = Value(path="[]", made=True)
+
+
+def is_list(value: Value) -> bool:
+    """Whether it is a list whose members are known, or how many there are."""
+    return value.items != () or value == _EMPTY
+
+
+def list_of(members: tuple[Value, ...]) -> Value:
+    """Return the list of them; one of functions goes by the first of those."""
+    # INVARIANT: lists in lists in lists are cut, so that comparing two values stays cheap.
+    members = tuple(map(_without_lists_in_lists, members[:_MAX_ITEMS]))
+    items = tuple(each.text if each.known else None for each in members)
+    # Whoever runs through a list of functions calls the first too.
+    path = next((each.path for each in members if each.path and not each.made), "")
+    return Value(items=items, path=path, members=members) if members else _EMPTY
+
+
+def _without_lists_in_lists(value: Value) -> Value:
+    if any(each.members for each in value.members):
+        return Value(items=value.items, path=value.path)
+    return value
+
+
+def elements_of(value: Value) -> tuple[Value, ...]:
+    """Return the members of a list; what is none is its only one: it stands for all of them."""
+    if value.members or value == _EMPTY:
+        return value.members
+    return tuple(UNKNOWN if each is None else text_value(each) for each in value.items) or (value,)
+
+
+def value_of(argument: CodeArgument) -> Value:
+    """Return what the argument is, as far as that is known."""
+    text = argument.text if argument.literal else argument.prefix
+    return Value(text, argument.literal, argument.items, argument.path, made=argument.made)
+
+
+def changed_by(method: str, listed: Value, given: tuple[Value, ...]) -> Value:
+    """Return what a method leaves of the list or the text that it changes."""
+    if len(listed.items) >= _MAX_ITEMS:
+        # What is cut stays so: a long loop over a long list costs nothing more.
+        return listed
+    members = elements_of(listed)
+    match method:
+        case "concat" | "append" | "prepend" | "<<" if listed.known and given:
+            return joined(given[0], listed) if method == "prepend" else joined(listed, given[0])
+        case "append" | "push" | "add" | "<<" | "extend" | "concat":
+            if method in {"extend", "concat"}:
+                given = tuple(member for each in given for member in elements_of(each))
+            return list_of((*members, *given))
+        case "unshift" | "prepend" | "appendleft":
+            return list_of((*given, *members))
+        case "insert" if given[1:] and given[0].text.isdecimal():
+            place = int(given[0].text[:4])
+            return list_of((*members[:place], *given[1:], *members[place:]))
+        case "replace" if given:
+            return given[0]
+        case "clear":
+            return _EMPTY
+        case _:
+            return UNKNOWN
 
 
 def path_joined(parts: tuple[CodeArgument, ...]) -> Value:
@@ -123,8 +188,9 @@ _NAMED: Final = {"Dir.home": text_value(_HOME)} | {
     for environment in ("os.environ", "process.env", "ENV", "$ENV", "$_ENV", "$_SERVER")
     for name, text in _ENVIRONMENT.items()
 }
-_NAMESPACES: Final = frozenset({"__dict__", "__getattribute__"})
+_NAMESPACE: Final = "__dict__"
 """What a module holds its members in: `shutil.__dict__["rmtree"]`."""
+_GETTERS: Final = frozenset({"__getattribute__", "__getattr__"})
 _PATHS: Final = frozenset({"Path", "Pathname"})
 _MODULES: Final = {
     "fs/promises": "fs.promises",
@@ -148,7 +214,7 @@ def named_value(path: str) -> Value | None:
 def attribute_of(owner: Value, name: str) -> Value:
     """Return what stands behind a dot."""
     first, _, rest = name.partition(".")
-    if first in _NAMESPACES and owner.path:
+    if first == _NAMESPACE and owner.path:
         return attribute_of(owner, rest) if rest else owner
     if first == "parent" and owner.path == "Path" and owner.known:
         folder = _made_by("Path", text_value(_folder(owner.text)), None)
@@ -161,9 +227,12 @@ def result_of(callee: str, arguments: Arguments, *, exact: bool = False) -> Valu
 
     `exact` says that the first argument is the very object whose method is called.
     """
+    owner, _, last = callee.rpartition(".")
+    if last in _GETTERS and arguments and arguments[-1].literal:
+        return Value(path=f"{owner}.{arguments[-1].text}")
     answer = _BY_NAME.get(callee)
     if answer is None and exact:
-        answer = _BY_METHOD.get(callee.rpartition(".")[2])
+        answer = _BY_METHOD.get(last)
     made = answer(arguments) if answer is not None and arguments else _CONSTANTS.get(callee)
     return _made_by(callee, made, arguments[0] if arguments else None)
 
@@ -203,7 +272,16 @@ def _folder(path: str) -> str:
 
 def _split(arguments: Arguments) -> Value | None:
     first = arguments[0]
-    return Value(items=tuple(first.text.split())) if first.literal else None
+    between = arguments[1].text if len(arguments) > 1 else None
+    return Value(items=tuple(first.text.split(between or None))) if first.literal else None
+
+
+def _all_members(arguments: Arguments) -> Value | None:
+    """Return a list of whatever the lists hold: what runs through it may be any of that."""
+    lists = [value_of(each) for each in arguments if each.items]
+    return (
+        list_of(tuple(member for each in lists for member in elements_of(each))) if lists else None
+    )
 
 
 def _environment(arguments: Arguments) -> Value | None:
@@ -291,10 +369,12 @@ _BY_NAME: Final = _table(
         lambda given: Value(text=given[0].text.partition("%")[0].partition("{")[0]),
         "sprintf format String.format fmt.Sprintf string.format util.format",
     ),
+    (lambda given: list_of(tuple(map(value_of, given))), "c"),
     (
-        lambda given: Value(items=tuple(each.text if each.literal else None for each in given)),
-        "c",
+        lambda given: changed_by("push", value_of(given[0]), tuple(map(value_of, given[1:]))),
+        "append",
     ),
+    (_all_members, "zip enumerate itertools.chain set tuple iter"),
     (_split, "shlex.split String.split Shellwords.split"),
     (
         _environment,

@@ -365,9 +365,10 @@ _CALLS: Final = {
         copy-tree: shutil.copytree
         move: shutil.move os.rename os.renames os.replace Path.rename Path.replace
         permit: os.chmod os.chown os.lchown os.lchmod Path.chmod shutil.chown
-        run-line: os.system os.popen subprocess.run subprocess.call subprocess.Popen
-            subprocess.check_call subprocess.check_output subprocess.getoutput
-            subprocess.getstatusoutput pty.spawn commands.getoutput
+        run-line: os.system os.popen get_ipython.system get_ipython.getoutput
+            subprocess.run subprocess.call subprocess.Popen subprocess.check_call
+            subprocess.check_output subprocess.getoutput subprocess.getstatusoutput
+            pty.spawn commands.getoutput
             asyncio.create_subprocess_shell pexpect.spawn pexpect.run invoke.run fabric.run
             sh.bash
         run-words: asyncio.create_subprocess_exec
