@@ -8,6 +8,7 @@ from interlock.commands.code.call_effects import effects_in
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.code_values import CodeArgument
+from interlock.commands.code.known_calls import CallKind
 
 PYTHON, JS, RUBY, PERL = Language.PYTHON, Language.JAVASCRIPT, Language.RUBY, Language.PERL
 PHP, LUA, GO, R = Language.PHP, Language.LUA, Language.GO, Language.R
@@ -174,6 +175,15 @@ def test_what_a_name_may_hold_has_an_end() -> None:
     code = "c = 'a'\nwhile x:\n" + "".join(f"  c = 'b{index}'\n" for index in range(400))
 
     assert len(held(f"{code}tell(c)", PYTHON).split(", ")) <= 257
+
+
+@pytest.mark.parametrize("count", [150, 300])
+def test_what_runs_more_than_can_be_looked_at_is_said(count: int) -> None:
+    listed = ", ".join(f"'echo {index} # {'long' * 4}'" for index in range(count))
+    code = f"for c in [{listed}]: os.system(c)"
+
+    assert [each.kind for each in effects_in(code, PYTHON)].count(CallKind.UNSEEN) == 1
+    assert effects_in(code.replace("os.system", "print"), PYTHON) == []
 
 
 @pytest.mark.parametrize(

@@ -101,3 +101,13 @@ def test_a_command_that_is_too_deep_needs_a_person_even_where_the_unknown_passes
     assert finding.rule == "oversize-command"
     assert finding.decision is Decision.REQUIRE_CONFIRMATION
     assert set(rules_of(evaluate_command(line))) == {"oversize-command", "unresolved-command"}
+
+
+def test_code_asks_that_runs_more_lines_than_can_be_looked_at():
+    listed = ", ".join(f"'echo {index} and more'" for index in range(200))
+    told = evaluate_command(
+        f'python3 -c "import os\nfor c in [{listed}]: os.system(c)"', policy=default_policy()
+    )
+
+    assert told.decision is Decision.REQUIRE_CONFIRMATION
+    assert rules_of(told) == ["hidden-command"]

@@ -226,6 +226,9 @@ def _follow_effect(
             _run_words(simulation, effect, command, scope)
         case CallKind.SQL:
             _follow_sql(simulation, effect.target, command, scope)
+        case CallKind.UNSEEN:
+            reason = "names in its code may hold more than can be looked at"
+            simulation.give_up(reason, effect.excerpt, asks=True)
         case CallKind.EVAL if not effect.decoded:
             reason = "it evaluates code that only the run decides"
             simulation.give_up(reason, effect.excerpt)

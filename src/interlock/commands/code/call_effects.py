@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
-from interlock.commands.code.code_reader import calls_in
+from interlock.commands.code.code_reader import TOO_MANY, calls_in
 from interlock.commands.code.code_tokens import Language, with_plain_names
 from interlock.commands.code.code_values import Call, CodeArgument
 from interlock.commands.code.known_calls import (
@@ -60,6 +60,10 @@ _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".spl
 
 _TYPES: Final = frozenset("communicate write writelines send sendline sendall".split())
 """How code writes to what it has started."""
+_TOUCHES: Final = frozenset(
+    {CallKind.DELETE, CallKind.MOVE, CallKind.SHELL, CallKind.ARGV, CallKind.EVAL, CallKind.SQL}
+)
+"""What is not let through with something that nobody looked at."""
 _ROOTS: Final = frozenset(("Path", "ctypes"))
 """What makes things whose methods count, whichever way they were made."""
 _HELD_MODULES: Final = ("os.", "subprocess.", "shutil.")
@@ -92,10 +96,12 @@ def effects_in(code: str, language: Language) -> list[CodeEffect]:
 def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
     """Return what the calls would do; code in code is looked into, a few levels deep."""
     found: list[CodeEffect] = []
+    may_be_more = False
     known = known_calls(language)
     methods = known_methods(language)
     for _ in range(_MAX_NESTING):
         inner: dict[str, None] = {}
+        may_be_more |= TOO_MANY in calls
         for call in [_direct(call, known) for call in calls]:
             meaning = _meaning(call.callee, known, methods)
             found.extend(_effects(call, meaning))
@@ -108,6 +114,9 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
             found.append(tied)
         found.extend(_typed(calls, found))
         calls = [call for text in inner for call in calls_in(text, language)]
+    grave = next((each for each in found if each.kind in _TOUCHES), None)
+    if may_be_more and grave is not None:
+        found.append(CodeEffect(kind=CallKind.UNSEEN, target="", excerpt=grave.excerpt))
     return found
 
 

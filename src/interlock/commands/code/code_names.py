@@ -35,6 +35,8 @@ class Names:
         self._found: dict[_Place, dict[Value, None]] = {}
         self._chosen: Mapping[_Place, Value] = {}
         self._with: dict[str, str] = {}
+        self.is_full = False
+        """Whether a name may hold more than is kept."""
         self.functions: dict[str, list[str]] = {}
         """The names of the parameters of each function; of those without a name too."""
 
@@ -79,6 +81,7 @@ class Names:
         """
         place = (name, self._times.get(name, 0))
         found = self._found.setdefault(place, {})
+        self.is_full |= max(len(found), len(values)) >= _MAX_CHOICES
         if len(found) < _MAX_CHOICES:
             found.update(dict.fromkeys(values))
         if leader:

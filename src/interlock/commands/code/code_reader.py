@@ -37,6 +37,8 @@ from interlock.commands.code.snippet import (
 
 _MAX_DEPTH: Final = 3
 _BLOCK_PARAMETER: Final = r"(?:\{|do\b)[ \t]{0,9}\|[ \t]{0,9}(\w+)"
+TOO_MANY: Final = Call("", (), 0, "")
+"""Stands for the calls with what names may hold besides."""
 _MAX_READ: Final = 131_072
 """How many characters are read again for what names may hold besides."""
 _LAMBDA: Final = r"lambda[ \t]{0,9}([^:\n]{0,200}):"
@@ -65,7 +67,10 @@ _DECLARATORS: Final = frozenset(
 
 
 def calls_in(code: str, language: Language) -> list[Call]:
-    """Return the calls that the snippet makes, in the order in which they begin."""
+    """Return the calls that the snippet makes, in the order in which they begin.
+
+    Where names may hold more than can be read in turn, that is the last of them.
+    """
     names = Names()
     calls, late = _calls_in(code, language, names)
     readings = _MAX_READ // (len(code) + 1)
@@ -76,12 +81,14 @@ def calls_in(code: str, language: Language) -> list[Call]:
     # What names are given may depend on what others were: the second time takes that as well.
     for _ in range(2):
         most = names.most()
-        for chosen in islice(names.choices(first), readings):
+        choices = names.choices(first)
+        for chosen in islice(choices, readings):
             readings -= 1
             names.begin(chosen)
             calls |= _calls_in(code, language, names)[0]
+        names.is_full |= next(choices, None) is not None
         first = most
-    return list(calls)
+    return [*calls, TOO_MANY] if names.is_full else list(calls)
 
 
 def _calls_in(code: str, language: Language, names: Names) -> tuple[dict[Call, None], bool]:

@@ -42,6 +42,8 @@ class CallKind(enum.Enum):
     KILL = "kill"
     SQL = "sql"
     """Hands a text of SQL to a database; the target is the text."""
+    UNSEEN = "unseen"
+    """Stands for calls whose names may hold more than can be looked at."""
     LIBRARY = "library"
     """Uses Interlock's own library; the target is what is called of it."""
     VENDOR_DELETE = "vendor-delete"
