@@ -42,6 +42,8 @@ from commands.lines import effects_in
         ("dd if=a of=/dev/sda", ["overwrite /dev/sda in device+outside, forced"]),
         ("tee x", ["overwrite x in project"]),
         ("tee -a x", ["append x in project"]),
+        ("interlock --ledger l.db ledger backup x", ["append x in project"]),
+        ("interlock ledger info x", []),
         ("sed -i s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
         ("sed --in-place=.bak s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
         ("sed s/a/b/ x", []),

@@ -9,12 +9,12 @@ from concurrency.places import Place
 from interlock import CompiledPolicy, Interlock
 from interlock.backtest.run_replay import replay_run
 from interlock.ledger.chain import decoded
-from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, Record
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Rows
 from interlock.service.ledgers import open_ledger
 from interlock.service.policies.policy_book import recompiled_policy
+from interlock.views.ledger_view import verified_ledger
 
 EVERY = 1_000_000
 
@@ -25,10 +25,10 @@ def assert_sound(place: Place) -> None:
         open_ledger(place.ledger, keys=place.folder / "keys") as ledger,
         ledger.store.frozen() as rows,
     ):
-        checked = list(verify_all(rows, ledger.key))
+        verified = verified_ledger(ledger, rows, lambda _read, _of: None)
 
-        assert len(checked) > 0
-        assert [each.problem for each in checked if each.problem] == []
+        assert verified.runs > 0
+        assert verified.faults == []
         assert [each for each in _replayed(rows) if not each[1]] == []
 
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.ledger.verification import verify_all
 from interlock.model.action import CommandAction, EditAction
 from interlock.model.events import (
     ActionJudged,
@@ -22,6 +21,7 @@ from interlock.model.events import (
 )
 from interlock.ports import Rows
 from interlock.service.ledgers import open_ledger
+from interlock.views.ledger_view import verified_ledger
 
 _ACKNOWLEDGED: Final = (
     *("started ", "judged ", "observed ", "used ", "violated ", "opened ", "finished "),
@@ -37,7 +37,7 @@ def assert_sound(place: str | Path, keys: Path, acknowledged: Iterable[str]) -> 
 def assert_holds(ledger: Ledger, acknowledged: Iterable[str]) -> int:
     """Verify an open ledger, and look for what was acknowledged; return its length."""
     with ledger.store.frozen() as rows:
-        problems = [found.problem for found in verify_all(rows, ledger.key) if found.problem]
+        problems = verified_ledger(ledger, rows, lambda _read, _of: None).faults
         told = {fact for record in records(rows) if (fact := _fact(record)) is not None}
         lost = sorted({line for line in acknowledged if line.startswith(_ACKNOWLEDGED)} - told)
 

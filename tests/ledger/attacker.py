@@ -63,16 +63,18 @@ def fill(ledger: Ledger) -> None:
 def attack_sqlite(path: Path, attack: Attack) -> None:
     connection = apsw.Connection(str(path))
     try:
-        for table in TABLES:
-            connection.execute(f"DROP TRIGGER {table}_are_never_changed")
-            connection.execute(f"DROP TRIGGER {table}_are_never_deleted")
-        connection.execute("DROP TRIGGER the_head_is_one")
-        connection.execute("DROP TRIGGER the_head_is_never_deleted")
+        found = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+        triggers = connection.execute(found).fetchall()
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
 
         def execute(sql: str, *values: Value) -> Sequence[tuple[Value, ...]]:
             return connection.execute(sql, values).fetchall()
 
         attack(execute)
+        # Without them the ledger would not open at all.
+        for _, made in triggers:
+            connection.execute(str(made))
     finally:
         connection.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -384,7 +385,7 @@ def _built(struct: type[msgspec.Struct], values: Mapping[str, object]) -> msgspe
 
 def _fitting(value: object) -> object:
     match value:
-        case bool():
+        case bool() | enum.Enum():
             return value
         case int() | float():
             return type(value)(1)

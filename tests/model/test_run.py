@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import LedgerError
+from interlock.model.approval import ApprovalState
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.control_state import (
     ClosedReview,
@@ -17,6 +18,8 @@ from interlock.model.control_state import (
 )
 from interlock.model.events import (
     ActionObserved,
+    ApprovalDecided,
+    ApprovalUsed,
     BeliefHeld,
     BudgetAlerted,
     BudgetChanged,
@@ -219,6 +222,14 @@ def test_a_person_halts_a_run_lifts_it_again_and_may_just_speak() -> None:
 
     assert halted.control.hold is not None
     assert lifted.control.hold is None
+
+
+def test_a_grant_is_known_until_it_lets_something_through() -> None:
+    granted = ApprovalDecided(id="a", state=ApprovalState.GRANTED)
+    denied = ApprovalDecided(id="b", state=ApprovalState.DENIED)
+
+    assert _after(granted, denied).granted == {"a"}
+    assert _after(granted, denied, ApprovalUsed(id="a")).granted == frozenset()
 
 
 def test_what_was_not_run_is_not_counted() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from interlock import Approval, Interlock, Run, StepAnswer, StepDecision
 from interlock.backtest.run_replay import replay_run
-from interlock.ledger.verification import verify_all
 from interlock.model.approval import ApprovalState
 from interlock.model.facts import Hold
 from interlock.model.run import RunState, folded
+from interlock.views.ledger_view import verified_ledger
 from service.ledgers import records_of
 
 
@@ -64,7 +64,7 @@ def worked(run: Run, line: str, output: str, *, exit_code: int = 0) -> None:
 def check_record(interlock: Interlock) -> None:
     """Check that every chain is whole, tells the state that is kept, and is decided the same."""
     ledger = interlock.ledger
-    assert [each.problem for each in verify_all(ledger.rows, ledger.key) if each.problem] == []
+    assert verified_ledger(ledger, ledger.rows, lambda _read, _of: None).faults == []
     for run_id in ledger.rows.chains():
         assert _told_by_records(interlock, run_id) == ledger.state(run_id)
         assert [each for each in replay_run(ledger.rows, run_id) if not each.is_same] == []

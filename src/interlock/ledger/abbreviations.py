@@ -18,22 +18,26 @@ _Thing = TypeVar("_Thing")
 
 def found_run(rows: Rows, text: str) -> RunRow:
     """Return the run that an id or its beginning names."""
-    exact = rows.run(text)
+    is_text = _is_text(text)
+    exact = rows.run(text) if is_text else None
     if exact is not None:
         return exact
-    found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text else ()
+    found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text and is_text else ()
     return named("run", text, ((row.id, row) for row in found), "interlock runs")
 
 
 def found_approval(rows: Rows, text: str) -> Approval:
     """Return the question that an id or its beginning names, decided or not."""
-    # Half of a character cannot be looked for, and is no part of any id.
-    is_text = text.encode("utf-8", "replace").decode() == text
-    exact = rows.approval(text) if is_text else None
+    exact = rows.approval(text) if _is_text(text) else None
     if exact is not None:
         return exact
     asked = ((each.id, each) for each in rows.approvals(limit=ALL))
     return named("approval", text, asked, "interlock approvals")
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be looked for: half of a character cannot, and is no part of any id."""
+    return text.encode("utf-8", "replace").decode() == text
 
 
 def found_scope(rows: Rows, text: str) -> str:

@@ -153,7 +153,7 @@ class Ledger:
         """Return a run's state as it is on disk, read from its last snapshot on."""
         rows = self.rows
         # In this order: somebody may be writing, and a run is never shorter than its snapshot.
-        chain = chain_from_snapshot(rows, run_id)
+        chain = chain_from_snapshot(rows, run_id, self.key)
         row = rows.run(run_id)
         return None if row is None else caught_up(rows, chain, row).state
 

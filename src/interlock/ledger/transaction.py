@@ -53,7 +53,18 @@ _MOST_RUNS: Final = 1024
 
 _ACCOUNT_ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _ACCOUNT_DECODER: Final = msgspec.json.Decoder(Account)
-_SNAPSHOT_DECODER: Final = msgspec.msgpack.Decoder(tuple[int, RunState])
+
+
+class _Sealed(msgspec.Struct, frozen=True, array_like=True):
+    """A state as its snapshot holds it: only what was sealed here saves reading the records."""
+
+    version: int
+    state: msgspec.Raw
+    seal: str
+
+
+_SNAPSHOT_DECODER: Final = msgspec.msgpack.Decoder(_Sealed)
+_STATE_DECODER: Final = msgspec.msgpack.Decoder(RunState)
 
 
 class Chain(msgspec.Struct):
@@ -253,7 +264,7 @@ class Transaction(Projection):
         if row is None:
             return None
         if chain is None:
-            chain = chain_from_snapshot(self._rows, run_id)
+            chain = chain_from_snapshot(self._rows, run_id, self._key)
         chain = caught_up(self._rows, chain, row)
         self._cache.chains[run_id] = chain
         self._cache.chains.move_to_end(run_id)
@@ -265,7 +276,7 @@ class Transaction(Projection):
         if state.seq < chain.snapshot_due:
             return
         try:
-            body = msgspec.msgpack.encode((FOLD_VERSION, state))
+            body = snapshot_bytes(state, chain.head, self._key)
         except OverflowError:
             # It holds a number of more than 64 bits. The records tell the same.
             return
@@ -329,23 +340,45 @@ def account_bytes(account: Account) -> bytes:
     return _ACCOUNT_ENCODER.encode(account)
 
 
-def state_from(snapshot: SnapshotRow) -> RunState | None:
-    """Return the state that a snapshot holds; None if it is of an older shape, or damaged."""
+def snapshot_bytes(state: RunState, head: str, key: SealKey) -> bytes:
+    """Return a run's state as its snapshot holds it, sealed with the record that it ends with."""
+    body = msgspec.msgpack.encode(state)
+    sealed = _Sealed(FOLD_VERSION, msgspec.Raw(body), key.seal_of(f"snapshot {head}", body))
+    return msgspec.msgpack.encode(sealed)
+
+
+def state_from(snapshot: SnapshotRow, head: str, key: SealKey) -> RunState | None:
+    """Return the state that a snapshot holds; None if it is of another shape, or nobody's."""
+    found = _sealed_in(snapshot)
+    if found is None or found.seal != key.seal_of(f"snapshot {head}", bytes(found.state)):
+        return None
     try:
-        version, state = _SNAPSHOT_DECODER.decode(snapshot.body)
+        return _STATE_DECODER.decode(found.state)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return state if version == FOLD_VERSION else None
 
 
-def chain_from_snapshot(rows: Rows, run_id: str) -> Chain:
+def is_of_today(snapshot: SnapshotRow) -> bool:
+    """Whether a snapshot has the shape of those that are written here."""
+    return _sealed_in(snapshot) is not None
+
+
+def _sealed_in(snapshot: SnapshotRow) -> _Sealed | None:
+    try:
+        found = _SNAPSHOT_DECODER.decode(snapshot.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return found if found.version == FOLD_VERSION else None
+
+
+def chain_from_snapshot(rows: Rows, run_id: str, key: SealKey) -> Chain:
     """Return a run as its last snapshot has it, or empty."""
     snapshot = rows.snapshot(run_id)
-    if snapshot is None:
+    row = None if snapshot is None else rows.record(run_id, snapshot.seq)
+    if snapshot is None or row is None:
         return _empty_chain(run_id)
-    row = rows.record(run_id, snapshot.seq)
-    state = state_from(snapshot)
-    if row is None or state is None or state.seq != snapshot.seq:
+    state = state_from(snapshot, row.hash, key)
+    if state is None or (state.id, state.seq) != (run_id, snapshot.seq):
         # A snapshot only saves time: the records tell the same.
         return _empty_chain(run_id)
     return Chain(state, row.hash, _next_snapshot(snapshot))
@@ -364,10 +397,10 @@ def caught_up(rows: Rows, chain: Chain, row: RunRow) -> Chain:
         if not page:
             break
         for each in page:
-            record = decoded(each.body)
-            if record.prev != head:
-                problem = "does not follow from the record before it: run `interlock verify`"
-                raise DamagedError(f"run `{row.id}`, record {each.seq}: {problem}")
+            try:
+                record = check_record(each, row.id, state.seq + 1, head)
+            except DamagedError as error:
+                raise DamagedError(f"{error}: run `interlock verify`") from error
             state, head = folded(state, record), each.hash
     if (state.seq, head) != (row.seq, row.hash):
         problem = f"ends at record {state.seq}, {row.seq} were written: run `interlock verify`"

@@ -32,6 +32,7 @@ from interlock.ledger.transaction import (
     SEAL_EVERY,
     account_bytes,
     account_from,
+    is_of_today,
     run_row,
     sealed_credential,
     state_from,
@@ -71,6 +72,8 @@ V = TypeVar("V")
 
 Progress = Callable[[int], None]
 """Is called with how many records have been read; each is read twice."""
+Witness = Callable[[Record], None]
+"""Is shown every record in the order of writing, where all chains hold."""
 
 
 class RunChecked(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +99,10 @@ def verify_run(rows: Rows, run_id: str, key: SealKey) -> Fault | None:
 
 
 def verify_all(
-    rows: Rows, key: SealKey, progress: Progress = lambda _: None
+    rows: Rows,
+    key: SealKey,
+    progress: Progress = lambda _: None,
+    witness: Witness = lambda _: None,
 ) -> Iterator[RunChecked | Mismatch]:
     """Yield what was found out about each run, and every row that does not follow from them.
 
@@ -106,7 +112,7 @@ def verify_all(
     verification = _Verification(rows, key, progress)
     try:
         yield from verification.check_chains()
-        yield from verification.check_projections()
+        yield from verification.check_projections(witness)
     except DamagedError as error:
         yield Mismatch(row="the ledger", difference=f"unreadable: {error}")
 
@@ -150,15 +156,15 @@ class _Verification:
             self._is_whole = False
             return sorted(row.id for row in self._rows.runs(limit=_ALL) if row.id > after)
 
-    def check_projections(self) -> Iterator[Mismatch]:
+    def check_projections(self, witness: Witness) -> Iterator[Mismatch]:
         yield from _audit_meta(self._rows, self._key)
         if self._is_whole:
             yield from _audit_policies(self._rows, self._policies)
             yield from _audit_reservations(self._rows, self._reservations)
             yield from _audit_credentials(self._rows, self._credentials, self._key)
-        yield from self._audit_written()
+        yield from self._audit_written(witness)
 
-    def _audit_written(self) -> Iterator[Mismatch]:
+    def _audit_written(self, witness: Witness) -> Iterator[Mismatch]:
         """Go along all records in the order of writing: yield what does not follow from it."""
         order = _Order()
         projection = Projection()
@@ -166,7 +172,9 @@ class _Verification:
             for row in page:
                 order.take(row)
                 if self._is_whole:
-                    project(projection, decoded(row.record.body))
+                    record = decoded(row.record.body)
+                    project(projection, record)
+                    witness(record)
             # Only the accounts belong to more than one run.
             projection.changes = Changes()
             self._count(len(page))
@@ -196,7 +204,7 @@ class _Verification:
                 raise broken_at(run_id, record.seq, "its seal is missing")
             self._check_policy(record)
             if snapshot is not None and snapshot.seq == record.seq:
-                _check_snapshot(snapshot, walk.state)
+                _check_snapshot(snapshot, walk, self._key)
         _check_run(walk, run, self._key)
         if walk.state.status is RunStatus.FINISHED and walk.state.seq not in sealed:
             raise broken_at(run_id, walk.state.seq, "the seal on the end of the run is missing")
@@ -259,9 +267,9 @@ class _Walk(Projection):
         return {place: row for place, row in found if row is not None}
 
 
-def _check_snapshot(snapshot: SnapshotRow, state: RunState) -> None:
-    stored = state_from(snapshot)
-    if stored is not None and stored != state:
+def _check_snapshot(snapshot: SnapshotRow, walk: _Walk, key: SealKey) -> None:
+    state, stored = walk.state, state_from(snapshot, walk.head, key)
+    if is_of_today(snapshot) and stored != state:
         problem = "the snapshot after it is not the state that the records tell"
         raise broken_at(state.id, state.seq, problem)
 

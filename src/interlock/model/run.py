@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from interlock.errors import LedgerError
 from interlock.model import events
+from interlock.model.approval import ApprovalState
 from interlock.model.budget import NOTHING, Alert, Amounts, Dimension, Limits
 from interlock.model.control_state import (
     ControlState,
@@ -47,7 +48,7 @@ from interlock.model.verdict import Decision
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
 
-FOLD_VERSION = 6
+FOLD_VERSION = 7
 """Changes whenever `folded` comes to another state than before: stored ones are then made anew."""
 
 ControlEvent = (
@@ -136,6 +137,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     forbidden: int = 0
     recent_forbidden: tuple[str, ...] = ()
     pending_approvals: int = 0
+    granted: frozenset[str] = frozenset()
+    """The questions that a person said yes to and that let nothing through yet."""
     workspace: str | None = None
     own_places: OwnPlaces = NOWHERE
     """Where Interlock itself is, as it was when the run began."""
@@ -192,8 +195,14 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
         case events.ApprovalOpened():
             return replace(state, pending_approvals=state.pending_approvals + 1)
         case events.ApprovalDecided(id=approval, state=decided):
-            control = after_decision(state.control, approval, decided)
-            return replace(state, pending_approvals=state.pending_approvals - 1, control=control)
+            return replace(
+                state,
+                pending_approvals=state.pending_approvals - 1,
+                granted=state.granted | {approval}
+                if decided is ApprovalState.GRANTED
+                else state.granted,
+                control=after_decision(state.control, approval, decided),
+            )
         case events.PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)
         case events.PolicyAdopted(policy_hash=policy_hash, project=str(project)) if (
@@ -221,8 +230,8 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             return _alerted(state, alert)
         case events.EditsApplied() | events.Undone():
             return replace(state, reviews=after_more_work(state.reviews))
-        case events.ApprovalUsed():
-            return state
+        case events.ApprovalUsed(id=approval):
+            return replace(state, granted=state.granted - {approval})
         case (
             events.ReviewOpened()
             | events.CheckRan()

@@ -62,9 +62,10 @@ class Operations:
         return await self._driver.outside(lambda: self.governor.adopt(policy, project, by))
 
     @entrance
-    async def approvals(self, state: str | None = "pending") -> Sequence[Approval]:
+    async def approvals(self, state: ApprovalState | str | None = "pending") -> Sequence[Approval]:
         """Return the questions to people in one state, or all of them."""
-        return await self._driver.outside(lambda: self.governor.approvals(state))
+        named = None if state is None else str(state)
+        return await self._driver.outside(lambda: self.governor.approvals(named))
 
     @entrance
     async def approve(

@@ -10,12 +10,15 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
+from interlock.ledger.chain import read_chain
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import ALL, Rows
+from interlock.views.grounds import Grounds
+from interlock.views.lookup import records_of
 
 SAFE_SQLITE: Final = (3, 51, 3)
 """Earlier ones can damage a file when two processes start its write-ahead file anew at once."""
@@ -120,6 +123,11 @@ def verified_run(ledger: Ledger, rows: Rows, text: str) -> Verification:
     if fault is not None:
         found.faults.append(str(fault))
         found.records = fault.seq - 1
+    else:
+        grounds = Grounds(rows, is_alone=True)
+        for record, _ in read_chain(records_of(rows, run_id), run_id):
+            grounds.take(record)
+        found.faults.extend(grounds.problems)
     _count_seals(found, rows, run_id, ledger.key.id)
     return found
 
@@ -127,17 +135,18 @@ def verified_run(ledger: Ledger, rows: Rows, text: str) -> Verification:
 def verified_ledger(
     ledger: Ledger, rows: Rows, advance: Callable[[int, int], None]
 ) -> Verification:
-    """Hold every record against its chain and its seals, and accounts against their records."""
+    """Hold every record against its chain, its seals and those before it, and accounts to them."""
     # Every record is read twice: in its chain, and for the accounts.
     total = 2 * sum(row.seq for row in rows.runs(limit=ALL))
-    found = Verification()
-    for each in verify_all(rows, ledger.key, lambda read: advance(read, total)):
+    found, grounds = Verification(), Grounds(rows)
+    for each in verify_all(rows, ledger.key, lambda read: advance(read, total), grounds.take):
         if each.problem is not None:
             found.faults.append(each.problem)
         if isinstance(each, RunChecked):
             found.runs += 1
             found.records += each.records
             _count_seals(found, rows, each.run_id, ledger.key.id)
+    found.faults.extend(grounds.problems)
     return found
 
 

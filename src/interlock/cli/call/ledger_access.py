@@ -141,13 +141,13 @@ def operator(interlock: Interlock, operation: str) -> Principal:
     return proven(interlock.governor.context, token, operation)
 
 
-def agree_to_recovered(ledger: Ledger) -> None:
-    """Ask for an operator's proof before a ledger that was saved may take another's place."""
+def agree_to_recovered(ledger: Ledger) -> Principal:
+    """Return who lets a ledger that was saved take another's place: an operator, if it has one."""
     interlock = Interlock(Governor(ledger, default_policy(), SystemClock()))
     if has_operator(ledger):
-        operator(interlock, "recover the ledger")
-    else:
-        refuse_descendants(ledger.rows)
+        return operator(interlock, "recover the ledger")
+    refuse_descendants(ledger.rows)
+    return SYSTEM
 
 
 def agree_to_accept(ledger: Ledger) -> Principal:

@@ -32,6 +32,7 @@ from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.key_file import KeyFile, new_key
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, recover
+from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN
 from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
 from interlock.service.records.context import SystemClock
@@ -96,7 +97,10 @@ def recover_command(*, source: Path, target: Path) -> None:
 
     Where it had an operator, only an operator may.
     """
+    from interlock.service import anchors  # noqa: PLC0415 - what sends them takes long to load
+
     keys, new_keys = current_ledger_places().keys, dict[KeyFile, bytes]()
+    by: list[Principal] = []
 
     def key_of(ledger_id: str) -> SealKey:
         key_file = KeyFile(keys, ledger_id)
@@ -110,14 +114,21 @@ def recover_command(*, source: Path, target: Path) -> None:
         def agree(ledger: Ledger) -> None:
             # What is shown would wipe out the question.
             shown.close()
-            agree_to_recovered(ledger)
+            by.append(agree_to_recovered(ledger))
             # Not before: a lost key is missed, as long as none stands in its place.
             for key_file, key in new_keys.items():
                 key_file.make(key)
 
         outcome = recover(source, target, key_of, advance, agree)
+    lost = [
+        f"run `{run.run_id}` has {run.saved} of {run.written} records" for run in outcome.losses
+    ]
     with open_ledger(target, keys=keys, problems=[]) as ledger:
-        put_anchor(ledger, keys)
+        if lost:
+            # Answers in other runs were given on what is lost.
+            anchors.accept_ledger(ledger, lost, keys=keys, by=by[0], clock=SystemClock())
+        else:
+            put_anchor(ledger, keys)
     value = {
         "target": str(target),
         "records": outcome.records,

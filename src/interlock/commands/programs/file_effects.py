@@ -172,6 +172,12 @@ def _split(run: Execution) -> Iterator[Effect]:
     return run.effects(EffectKind.OVERWRITE, ())
 
 
+def _ledger_backup(run: Execution) -> Iterator[Effect]:
+    """`interlock ledger backup` writes a new file."""
+    verbs = [word.text for word in run.operands[:2]]
+    return run.effects(EffectKind.APPEND, run.operands[2:] if verbs == ["ledger", "backup"] else [])
+
+
 def _in_place(run: Execution) -> Iterator[Effect]:
     """`sed -i` and `perl -pi` rewrite their files."""
     in_place = any(_edits_in_place(word.text) for word in run.words)
@@ -333,6 +339,7 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "dd": _dd,
     "tee": _tee,
     "split": _split,
+    "ledger-backup": _ledger_backup,
     "edit-in-place": _in_place,
     "awk": _awk,
     "permit": _permissions,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,7 @@ from interlock.ledger.stores.sql_rows import (
     Found,
     SqlRows,
     Table,
+    migrations,
     pending,
     released_reservations,
     rows_to_write,
@@ -72,6 +74,7 @@ _ADD_RECORD: Final = (
     f" VALUES ({', '.join('?' * (len(RECORDS.columns) + 1))})"
 )
 _MOVE_HEAD: Final = "UPDATE head SET records = ?, runs = ?, hash = ?, at = ?"
+_TRIGGER: Final = re.compile(r"^(?P<sql>CREATE TRIGGER (?P<name>\w+) [^;]+; END);", re.MULTILINE)
 _DELETE_RESERVATION: Final = f"DELETE FROM reservations WHERE {_BY_NUMBER}"  # noqa: S608 - a constant
 
 
@@ -447,11 +450,27 @@ def _open_and_check(connection: apsw.Connection, path: Path, inspect: Inspection
     else:
         is_sound = inspect(SqliteRows(connection))
         _migrate(connection, path, inspect)
+    _check_guards(connection, path)
     if not is_sound:
         return False
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     _empty_write_ahead_file(connection)
     return True
+
+
+def _check_guards(connection: apsw.Connection, path: Path) -> None:
+    """Refuse a file whose triggers are not the ones that keep what was written as it is."""
+    found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    stored = {str(name): str(sql) for name, sql in found.fetchall()}
+    if differing := sorted({*stored.items()} ^ {*_guards().items()}):
+        raise _damaged(path, f"the trigger `{differing[0][0]}` is not as it was made")
+
+
+@cache
+def _guards() -> Mapping[str, str]:
+    """Return the triggers that every ledger has, by name."""
+    made = _TRIGGER.finditer("".join(each.sql for each in migrations("sqlite")))
+    return {each["name"]: each["sql"] for each in made}
 
 
 def _check(connection: apsw.Connection, path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from interlock.errors import InputError
+from interlock.errors import DamagedError, InputError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
@@ -17,7 +17,7 @@ from interlock.model.budget import NOTHING, Amounts
 from interlock.model.events import ActionJudged, ApprovalUsed, Record
 from interlock.model.facts import Band, Denial, Facts, Privilege, Undoable
 from interlock.model.rows import ReservationRow
-from interlock.model.run import RunStatus
+from interlock.model.run import RunState, RunStatus
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.calls.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
@@ -147,7 +147,7 @@ class PreparedAction:
         if _undo_id(event.facts) is not None and self._is_same_call:
             # It is another call, and the files may have changed since they were copied.
             return False
-        if event.facts.hold != strictest_hold(moment):
+        if event.facts.hold != strictest_hold(moment.transaction, moment.run):
             return False
         taken = event.facts.privilege
         if band_of(moment.run.control.coherence, self._policy.config.steps).value != (
@@ -169,7 +169,7 @@ class PreparedAction:
             return self._record(moment, facts, settled, replaced)
         # Only where a person has to agree can it matter what a person has said.
         approval = moment.transaction.approval_for(self._run_id, self._bound_digest())
-        known = _with_word_of_person(facts, approval, moment.now)
+        known = with_word_of_person(facts, approval, moment.run, moment.now)
         if known is facts and is_undoable(settled.verdict.findings, self._policy.config):
             # A copy of what it will overwrite makes a person's word needless.
             if self._undo is None:
@@ -190,7 +190,7 @@ class PreparedAction:
             balances=balances,
             asked=self._asked,
             withheld=self._judgement.withheld,
-            hold=strictest_hold(moment),
+            hold=strictest_hold(moment.transaction, moment.run),
             privilege=self._privilege(moment.run.control.coherence),
         )
 
@@ -281,13 +281,23 @@ class PreparedAction:
         return self._bound
 
 
-def _with_word_of_person(facts: Facts, approval: Approval | None, now: int) -> Facts:
-    """Return the facts with the approval that lets this through, or the refusal."""
+def with_word_of_person(facts: Facts, approval: Approval | None, run: RunState, now: int) -> Facts:
+    """Return the facts with the approval that lets this through, or the refusal.
+
+    Raises DamagedError where somebody seems to have said yes, and no record of the run says so.
+    """
     if approval is None:
         return facts
     if approval.state is ApprovalState.DENIED:
         return replace(facts, denied=Denial(approval=approval.id, note=approval.note))
-    return replace(facts, granted=approval.id) if approval.is_usable_at(now) else facts
+    if not approval.is_usable_at(now):
+        return facts
+    if approval.id not in run.granted:
+        raise DamagedError(
+            f"approval `{approval.id}` of run `{run.id}` is stored as granted, and its records tell"
+            " of nobody who granted it, or of its use: run `interlock verify`"
+        )
+    return replace(facts, granted=approval.id)
 
 
 def answer_of(run_id: str, seq: int, event: ActionJudged, *, repeated: bool) -> Answer:

@@ -14,7 +14,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from interlock.errors import InputError, KeyConflictError
+from interlock.errors import DamagedError, InputError, KeyConflictError
 from interlock.ledger.abbreviations import found_approval, found_run
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
@@ -177,6 +177,11 @@ def answered_before(
         )
     if not isinstance(record.event, kind):
         raise KeyConflictError(f"the key `{shown}` stands for something else")
+    if (record.event.key, record.event.digest) != (earlier.key, digest):
+        raise DamagedError(
+            f"the key `{shown}` is stored with record {earlier.seq} of run `{run_id}`, which"
+            " answered something else: run `interlock verify`"
+        )
     return record, record.event
 
 

@@ -84,7 +84,7 @@ def step_facts(
         uncertainty_score=_worse(
             max, uncertainty(tuple(control.beliefs.values())), known.uncertainty_score
         ),
-        budget_remaining=_remaining(balances, known.budget_remaining),
+        budget_remaining=remaining_in(balances, known.budget_remaining),
         last_checkpoint_step=control.checkpoint_step,
         last_saved_step=control.saved_step,
         steps_since_person=control.steps_since_person,
@@ -119,7 +119,7 @@ def _step_tokens(control: ControlState, total: int | None) -> tuple[int, ...]:
     return (*control.step_tokens, total - before)[-SLOPE_STEPS:]
 
 
-def _remaining(balances: Sequence[BudgetBalance], known: Remaining | None) -> Remaining:
+def remaining_in(balances: Sequence[BudgetBalance], known: Remaining | None = None) -> Remaining:
     """Return what is left of each dimension, in the account where least of it is left."""
     left: dict[str, int] = {} if known is None else _known(known)
     for balance in balances:
@@ -205,7 +205,7 @@ class _PreparedStep:
         context = moment.context
         balances = balances_of(moment, self.scopes)
         facts = step_facts(context, run, self._known, balances=balances, now=moment.now)
-        hard = hard_states(moment)
+        hard = hard_states(moment.transaction, run)
         decision = step_decision(context, run.control, facts, hard, moment.now)
         credit = credit_left(context, run.control)
         ruled = ruling(hard, decision, credit=credit, waiting=self._waiting)

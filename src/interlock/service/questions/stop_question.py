@@ -159,7 +159,7 @@ class _PreparedStop:
         """Ask both gates and the arbiter, with what the completion checks said."""
         context, run, report = moment.context, moment.run, self._report
         balances = balances_of(moment, self.scopes)
-        hard = (*hard_states(moment), *_other_hard_states(moment, balances))
+        hard = (*hard_states(moment.transaction, run), *_other_hard_states(moment, balances))
         facts = step_facts(
             context, run, StepContext(), closing=report.text, balances=balances, now=moment.now
         )

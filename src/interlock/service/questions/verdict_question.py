@@ -138,7 +138,7 @@ class _PreparedVerdict:
 
 def _refuse_held(moment: Moment) -> None:
     """Raise InputError for a run that may do nothing: a check is something done."""
-    hold = strictest_hold(moment)
+    hold = strictest_hold(moment.transaction, moment.run)
     if hold is not None:
         raise InputError(
             f"run `{moment.run.id}` is held: {hold.reason}; its checks are run, and verdicts"

@@ -20,6 +20,7 @@ from interlock.model.facts import Hold, HoldKind
 from interlock.model.run import RunState, RunStatus
 from interlock.model.step import ContinueDecision
 from interlock.model.verdict import Decision, Finding, Severity
+from interlock.ports import Accounts
 from interlock.service.records.approvals import expire, open_approval, withdraw
 from interlock.service.records.context import Asked, Context, Moment
 
@@ -41,37 +42,34 @@ def settle_hold(moment: Moment) -> RunState:
     return moment.run
 
 
-def holds_on(transaction: Transaction, run: RunState) -> Iterator[tuple[RunState, Hold]]:
+def holds_on(known: Accounts, run: RunState) -> Iterator[tuple[RunState, Hold]]:
     """Yield what keeps a run from going on: what holds a run above it holds it as well."""
     if run.control.hold is not None:
         yield run, run.control.hold
-    for above in map(transaction.state, run.ancestors):
+    for above in map(known.state, run.ancestors):
         if above.control.hold is not None:
             yield above, above.control.hold
 
 
-def strictest_hold(moment: Moment) -> Hold | None:
+def strictest_hold(known: Accounts, run: RunState) -> Hold | None:
     """Return what keeps a run from going on, if anything does."""
-    run = moment.run
     if run.control.hold is None and not run.ancestors:
         return None
-    holds = [hold for _, hold in holds_on(moment.transaction, run)]
+    holds = [hold for _, hold in holds_on(known, run)]
     return max(holds, key=lambda hold: hold.kind.rank, default=None)
 
 
-def hard_states(moment: Moment) -> tuple[Hard, ...]:
+def hard_states(known: Accounts, run: RunState) -> tuple[Hard, ...]:
     """Return every hold in the words of the arbiter."""
     return tuple(
         Hard(
             state=_STATES[hold.kind],
             reason=(
-                hold.reason
-                if whose.id == moment.run.id
-                else f"run `{whose.id}` above: {hold.reason}"
+                hold.reason if whose.id == run.id else f"run `{whose.id}` above: {hold.reason}"
             ),
             approval=hold.approval,
         )
-        for whose, hold in holds_on(moment.transaction, moment.run)
+        for whose, hold in holds_on(known, run)
     )
 
 
@@ -83,7 +81,7 @@ def asks_person(ruling: Ruling) -> bool:
 def still_counts(moment: Moment, event: StepJudged | StopJudged) -> bool:
     """Whether an answer may be given again: nothing held the run then, or holds it now."""
     was_held = bool(event.hard) or asks_person(event.ruling)
-    return not was_held and strictest_hold(moment) is None
+    return not was_held and strictest_hold(moment.transaction, moment.run) is None
 
 
 def question_to_resume(moment: Moment, ruled: Ruling, step: ContinueDecision) -> str | None:
