@@ -233,14 +233,16 @@ def test_a_run_whose_chain_is_broken_is_not_replayed(tmp_path: Path) -> None:
         run = interlock.run("t")
         run.command("ls")
     connection = apsw.Connection(str(place))
-    for (trigger,) in connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    ).fetchall():
-        connection.execute(f'DROP TRIGGER "{trigger}"')
+    found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    triggers = found.fetchall()
+    for name, _ in triggers:
+        connection.execute(f'DROP TRIGGER "{name}"')
     connection.execute(
         "UPDATE records SET body = CAST(replace(CAST(body AS TEXT), '\"ls\"', '\"lt\"') AS BLOB)"
         " WHERE seq = 2"
     )
+    for _, made in triggers:
+        connection.execute(str(made))
     connection.close()
 
     with (

@@ -301,14 +301,16 @@ def _tamper(place: str, run_id: str, seq: int) -> None:
     """Change a record behind the ledger's back."""
     connection = apsw.Connection(place)
     try:
-        for (name,) in connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
-        ).fetchall():
+        found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+        triggers = found.fetchall()
+        for name, _ in triggers:
             connection.execute(f'DROP TRIGGER "{name}"')
         connection.execute(
             "UPDATE records SET body = CAST(replace(CAST(body AS TEXT), 'exit_code', 'exit_kode')"
             " AS BLOB) WHERE run_id = ? AND seq = ?",
             (run_id, seq),
         )
+        for _, made in triggers:
+            connection.execute(str(made))
     finally:
         connection.close()
