@@ -8,7 +8,7 @@ Either nothing was answered, or the answer itself tells.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, cast
@@ -54,7 +54,7 @@ class Scene:
         with self.asking() as interlock:
             return what(self, interlock, interlock.resume(self.run_id))
 
-    def sql(self, statement: str, *values: str | int | bytes) -> list[tuple[object, ...]]:
+    def sql(self, statement: str, *values: str | int | bytes) -> Sequence[tuple[object, ...]]:
         with closing(apsw.Connection(str(self.file))) as connection:
             return connection.execute(statement, values).fetchall()
 
@@ -435,12 +435,16 @@ def sealed_elsewhere(scene: Scene) -> bytes:
     return cast("bytes", body)
 
 
+def empty(_: Scene) -> bytes:
+    return b"\x93\x07\x80\xa0"
+
+
 def _head(scene: Scene) -> str:
     [(head,)] = scene.sql("SELECT hash FROM runs WHERE id = ?", scene.run_id)
     return str(head)
 
 
-@pytest.mark.parametrize("made", [unsealed, sealed_elsewhere, lambda _: b"\x93\x07\x80\xa0"])
+@pytest.mark.parametrize("made", [unsealed, sealed_elsewhere, empty])
 def test_a_snapshot_that_nobody_sealed_is_not_believed(
     scene: Scene, made: Callable[[Scene], bytes]
 ) -> None:
