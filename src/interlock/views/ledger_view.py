@@ -10,7 +10,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
-from interlock.ledger.chain import read_chain
+from interlock.ledger.chain import read_chain, records_of
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
@@ -18,7 +18,6 @@ from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import ALL, Rows
 from interlock.views.grounds import Grounds
-from interlock.views.lookup import records_of
 
 SAFE_SQLITE: Final = (3, 51, 3)
 """Earlier ones can damage a file when two processes start its write-ahead file anew at once."""
