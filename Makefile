@@ -10,7 +10,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Many tests wait for processes that they started: one more keeps the cores busy meanwhile.
 WORKERS := $(shell expr $(CORES) + 1)
 
-.PHONY: help install run test check lint types bench fuzz soak docs clean constraints
+.PHONY: help install run test suite check lint types bench fuzz soak docs clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show what can be made
@@ -28,7 +28,10 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES)
 run: $(STAMP)  ## Take the guided tour
 	@$(BIN)/interlock tour
 
-test: check  ## Run every check and every test
+test: $(STAMP)  ## Run every check and every test
+	@$(MAKE) --no-print-directory --jobs=$(CORES) lint docs types suite
+
+suite: $(STAMP)
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet

@@ -108,7 +108,7 @@ def test_a_gate_is_read_from_plain_values() -> None:
         ({"max_attempts": 0}, "gate `docs`: `max_attempts` is `0`, expected a whole number from 1"),
         (
             {"max_attempts": "2"},
-            "`gates[2].max_attempts` is a text of 1 characters, expected a whole",
+            "`gates[2].max_attempts` is the text `2`, expected a whole",
         ),
         ({"retries": 2}, "`gates[2]` takes no `retries`"),
         ({"id": "7"}, "gate: `id` is `7`, expected 1 to 64 of letters, digits and `._/-`"),
