@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from interlock import Interlock
 from interlock.model.answers import ReviewAnswer
 from interlock.model.events import CheckRan
 from interlock.model.review import LintCounts, TestCounts
@@ -18,7 +17,7 @@ from review_flows.checking import SECRET, Gate, ran, scripted, shown
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import ANNOUNCED, GATES, PASS, Workshop
 from secret_generator import from_template
-from service.ledgers import everything_stored, operator_of
+from service.ledgers import everything_stored
 
 _KIND = "RSA PRIVATE KEY"
 
@@ -32,14 +31,14 @@ def test_a_check_sees_the_listed_part_of_the_environment_and_no_credential(
     workshop = file_workshop(policy=f"[reviews]\ncheck-environment = {listed}\n{GATES}")
     for name in ("SHOWN", "HIDDEN", "FAMILY_NAME", "FAMILY_TOKEN", "FAMILY_API_KEY", "shown"):
         monkeypatch.setenv(name, f"value of {name}")
-    monkeypatch.setenv("INTERLOCK_TOKEN", workshop.uses(_agents_token))
+    monkeypatch.setenv("INTERLOCK_TOKEN", _agents_token(workshop))
     event = shown(workshop, "env | sed -n -e 's/=value of.*//p' -e 's/^INTERLOCK.*/&/p' | sort\n")
 
     assert event.result.tail.split() == ["FAMILY_NAME", "SHOWN"]
 
 
-def _agents_token(interlock: Interlock) -> str:
-    return interlock.add_agent("coder", token=operator_of(interlock))
+def _agents_token(workshop: Workshop) -> str:
+    return workshop.uses(lambda each: each.add_agent("coder", token=workshop.operator))
 
 
 def test_a_check_runs_in_the_workspace_and_reads_nothing(file_workshop: OpenWorkshop) -> None:
