@@ -44,8 +44,9 @@ def main() -> int:
     tried = 0
     broken: list[str] = []
     figures = _Figures()
-    # Each pattern is compiled once for all questions: that is no cost of a byte.
-    evaluate_command(" ".join(literal for rule in secret_rules() for literal in rule.literals))
+    # Patterns are compiled, and learn, once for all questions: that is no cost of a byte.
+    for _, text in _almost_credentials(random.Random(0), LONG):
+        evaluate_command(text)
     for problem in _schema_problems(rng):
         tried += 1
         broken += [problem] if problem else []

@@ -45,8 +45,12 @@ def user_name() -> str:
 
 def working_folder() -> Path:
     """Return the folder that this process is in."""
+    return Path(_current_folder())
+
+
+def _current_folder() -> str:
     try:
-        return Path.cwd()
+        return os.getcwd()  # noqa: PTH109 - asked for each question: a path object takes longer
     except OSError as error:
         raise InputError(
             "the working folder is gone: go to one that exists, and ask again"
@@ -68,10 +72,10 @@ PolicyTraces = tuple[tuple[str | None, ...], tuple[_Trace, ...]]
 
 def policy_traces() -> PolicyTraces:
     """Return all that the current policy hangs on: while it stays the same, so does the policy."""
-    looked_for_by = (str(working_folder()), *map(os.environ.get, _FOUND_BY))
+    looked_for_by = (_current_folder(), *map(os.environ.get, _FOUND_BY))
     user_file, folders = _looked_at(looked_for_by)
     # Only whether it is there: git itself writes to it all the time.
-    roots = [os.path.lexists(f"{folder}/.git") for folder in folders]
+    roots = [_is_there(f"{folder}/.git") for folder in folders]
     outermost = max((depth for depth, is_root in enumerate(roots) if is_root), default=0)
     project = [_trace(f"{folder}/{PROJECT_FILE}") for folder in folders[: outermost + 1]]
     return looked_for_by, (_trace(user_file), *roots, *project)
@@ -85,13 +89,18 @@ def _looked_at(looked_for_by: Sequence[str | None]) -> tuple[str, tuple[str, ...
 
 def _trace(file: str) -> _Trace:
     """Return what changes with a file; where nothing can be seen, whether anything stands there."""
-    if not os.path.lexists(file):
+    if not _is_there(file):
         return False
     try:
         found = os.stat(file)  # noqa: PTH116 - asked for each question: a path object takes longer
     except OSError:
         return True
     return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _is_there(path: str) -> bool:
+    """Whether anything stands there, a link to nowhere too; asked often, mostly in vain."""
+    return os.access(path, os.F_OK, follow_symlinks=False)
 
 
 def current_places() -> Places:

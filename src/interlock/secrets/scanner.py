@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 import re2
@@ -17,8 +18,6 @@ _BYTES_PER_CANDIDATE = 16
 _FEW_ATTEMPTS = 2_000
 _BYTES_PER_ATTEMPT = 16
 _DENSE = 8
-_FEW_HEADS = 64
-_GRAM = 3
 _QUOTES = b"\\\"'`"
 _SHORT_TEXT = 2048
 _CHEAP_LOOKS = 8
@@ -78,10 +77,9 @@ class SecretScanner:
         if not rules:
             return _merged(self._own_matches(data, work)) if self._own else []
         searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
-        places = _Places(data, {head for search in searches for head in search.heads})
         found: list[SecretMatch] = []
         for search in searches:
-            for match in search.matches(data, places, work):
+            for match in search.matches(data, work):
                 start, end = search.span(match, data)
                 if start == end:
                     continue
@@ -150,69 +148,31 @@ class _Work:
         )
 
 
-class _Places:
-    """Where in a text literals stand: as they are, or in any spelling if they have no capitals."""
-
-    def __init__(self, data: bytes, literals: Collection[bytes]) -> None:
-        self._texts = data, data.lower()
-        self._known = self._in_one_pass(literals) if len(literals) > _FEW_HEADS else None
-
-    def of(self, literal: bytes) -> Iterable[int]:
-        """Return the places of one of the literals."""
-        return self._found(literal) if self._known is None else self._known[literal]
-
-    def _found(self, literal: bytes) -> Iterator[int]:
-        text = self._texts[literal.islower()]
-        at = text.find(literal)
-        while at >= 0:
-            yield at
-            at = text.find(literal, at + 1)
-
-    def _in_one_pass(self, literals: Iterable[bytes]) -> dict[bytes, list[int]]:
-        """Look at every place once, whatever the number of literals."""
-        grams: dict[tuple[int, ...], list[tuple[bytes, bytes, list[int]]]] = {}
-        known: dict[bytes, list[int]] = {}
-        for literal in literals:
-            if len(literal) < _GRAM:
-                known[literal] = list(self._found(literal))
-            else:
-                known[literal] = []
-                text = self._texts[literal.islower()]
-                grams.setdefault(tuple(literal[:_GRAM].lower()), []).append(
-                    (literal, text, known[literal])
-                )
-        lower = self._texts[True]
-        for at, gram in enumerate(zip(*(lower[start:] for start in range(_GRAM)), strict=False)):
-            if gram in grams:
-                for literal, text, found in grams[gram]:
-                    if text.startswith(literal, at):
-                        found.append(at)
-        return known
-
-
 class _Search:
     """A rule's pattern, ready to run."""
 
     def __init__(self, rule: SecretRule) -> None:
         self.rule = rule
         self.pattern = _compiled(rule.regex)
-        self.heads = sorted(head.encode("ascii") for head in rule.beginnings)
+        self._begins = _beginning(rule)
+        self._may_overlap = _may_overlap([head.lower() for head in rule.beginnings])
         names = self.pattern.groupindex.items()
         named = [index for name, index in names if name.decode("ascii").startswith(SECRET)]
         self._groups = sorted(named) or [min(1, self.pattern.groups)]
 
-    def matches(self, data: bytes, places: _Places, work: _Work) -> Iterator[re2.Match[bytes]]:
+    def matches(self, data: bytes, work: _Work) -> Iterator[re2.Match[bytes]]:
         """Yield every match, the leftmost first and none within another.
 
         Where it is known what a match begins with, it is tried there and nowhere else: a pattern
         that counts is slow wherever it could have begun at many places before.
         """
-        starts = {start for head in self.heads for start in places.of(head)}
-        if not self.heads or len(starts) > _FEW_ATTEMPTS + len(data) // _DENSE:
+        most = _FEW_ATTEMPTS + len(data) // _DENSE
+        starts = list(islice(self._starts(data), most))
+        if self._begins is None or len(starts) == most:
             yield from self.pattern.finditer(data)
             return
         done = 0
-        for start in sorted(starts):
+        for start in starts:
             if start < done:
                 continue
             work.attempts += 1
@@ -223,6 +183,18 @@ class _Search:
                 done = match.end()
                 yield match
 
+    def _starts(self, data: bytes) -> Iterator[int]:
+        """Yield where a match may begin."""
+        if self._begins is None:
+            return
+        if not self._may_overlap:
+            yield from (found.start() for found in self._begins.finditer(data))
+            return
+        found = self._begins.search(data)
+        while found is not None:
+            yield found.start()
+            found = self._begins.search(data, found.start() + 1)
+
     def span(self, match: re2.Match[bytes], data: bytes) -> tuple[int, int]:
         """Return start and end of the credential in a match, without the quotes before it."""
         taken = (match.span(group) for group in self._groups)
@@ -230,6 +202,21 @@ class _Search:
         while start < end and data[start] in _QUOTES:
             start += 1
         return start, end
+
+
+def _beginning(rule: SecretRule) -> re2.Regexp[bytes] | None:
+    """Return what finds where a match may begin: heads without capitals stand for any spelling."""
+    heads = [
+        f"(?i:{re2.escape(head)})" if head.islower() else re2.escape(head)
+        for head in sorted(rule.beginnings)
+    ]
+    return _compiled("|".join(heads)) if heads else None
+
+
+def _may_overlap(heads: Sequence[str]) -> bool:
+    """Whether one of them may begin within another."""
+    rests = {head[start:] for head in heads for start in range(1, len(head))}
+    return any(rest.startswith(head) or head.startswith(rest) for rest in rests for head in heads)
 
 
 def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> list[list[int]]:
