@@ -1,0 +1,1 @@
+"""The clock and the events: what starts the system loop, and what it sets going."""
