@@ -11,7 +11,7 @@ from typing import Final, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from interlock.model import events
+from interlock.model import events, loop_events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import EMPTY, NOTHING, Account, alerted, relimited, reserved, settled
 from interlock.model.rows import Changes, CredentialRow, KeyRow, ReservationRow
@@ -99,6 +99,13 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
             if row is not None and record.run == LEDGER_RUN:
                 projection.put_credential(row._replace(revoked_at=record.at))
         case (
+            loop_events.TriggerReceived()
+            | loop_events.CycleDecided()
+            | loop_events.RetrospectiveWritten() as event
+        ):
+            for key in _loop_keys(event):
+                projection.put_key(KeyRow(record.run, key, record.seq, ""))
+        case (
             events.RunStarted()
             | events.RunResumed()
             | events.AccessRefused()
@@ -116,10 +123,56 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
             | events.EditsApplied()
             | events.Undone()
             | events.RunFinished()
+            | loop_events.NoteAdded()
+            | loop_events.NotesProcessed()
+            | loop_events.ModelAsked()
+            | loop_events.ModelAnswered()
+            | loop_events.DeliveryAttempted()
+            | loop_events.LoopFrozen()
+            | loop_events.LoopThawed()
+            | loop_events.LoopCancelled()
+            | loop_events.RecommendationSettled()
         ):
             pass
         case _:
             assert_never(record.event)
+
+
+def _loop_keys(
+    event: loop_events.TriggerReceived
+    | loop_events.CycleDecided
+    | loop_events.RetrospectiveWritten,
+) -> tuple[str, ...]:
+    """Return the keys by which what happened to the loop is found again."""
+    match event:
+        case loop_events.TriggerReceived(trigger=trigger):
+            return (trigger_key(trigger.id),)
+        case loop_events.CycleDecided(decision_id=decision_id, emitted=emitted):
+            answered = tuple(map(answer_key, event.triggers))
+            named = () if emitted is None else (decision_key(emitted.id),)
+            return (decision_key(decision_id), *named, *answered)
+        case loop_events.RetrospectiveWritten(retrospective=retrospective):
+            return (retrospective_key(retrospective.run),)
+
+
+def trigger_key(trigger_id: str) -> str:
+    """Return the key under which a trigger is known: the same one is not taken twice."""
+    return f"trigger:{trigger_id}"
+
+
+def answer_key(trigger_id: str) -> str:
+    """Return the key of the decision that answered a trigger."""
+    return f"answer:{trigger_id}"
+
+
+def decision_key(decision_id: str) -> str:
+    """Return the key of a decision, by its own id or that of what it emitted."""
+    return f"decision:{decision_id}"
+
+
+def retrospective_key(run_id: str) -> str:
+    """Return the key of what was learnt from a run."""
+    return f"retrospective:{run_id}"
 
 
 def _lapse(projection: Projection, record: events.Record, event: events.ReservationLapsed) -> None:

@@ -21,8 +21,10 @@ from interlock.model.budget import (
     Limits,
     TokenUsage,
 )
+from interlock.model.domain_event import DomainEvent
 from interlock.model.edit import Applied
 from interlock.model.facts import Facts, Layer
+from interlock.model.loop_events import LoopEvent
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import (
     CredentialMethod,
@@ -46,10 +48,6 @@ from interlock.model.review import (
 from interlock.model.step import Belief, Checkpoint, ContinueDecision, StepContext
 from interlock.model.stop import StopContext, StopDecision
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
-
-
-class DomainEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
-    """Something that happened: frozen, named by its `type`, and says nothing twice."""
 
 
 class EditsApplied(DomainEvent, frozen=True, kw_only=True, tag="edits-applied"):
@@ -492,6 +490,7 @@ Event = (
     | EditsApplied
     | Undone
     | RunFinished
+    | LoopEvent
 )
 
 

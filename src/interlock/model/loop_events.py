@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 
-
 from interlock.model.budget import TokenUsage
 from interlock.model.domain_event import DomainEvent
 from interlock.model.recommendation import Recommendation, RecommendationState, Retrospective
@@ -188,4 +187,3 @@ LoopEvent = (
     | RecommendationSettled
 )
 """What changes the loop, and nothing else of its run."""
-

@@ -39,6 +39,7 @@ from interlock.model.control_state import (
     one_more,
     with_check,
 )
+from interlock.model.loop_state import LoopState, after_loop_event
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import PrincipalKind
 from interlock.model.review import Report, TestCounts
@@ -150,6 +151,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the ledger's own chain: whether anybody may decide. Once true, it stays so."""
     control: ControlState = msgspec.field(default=ControlState(), name="going")
     reviews: Reviews = Reviews()
+    loop: LoopState = LoopState()
+    """Of the loop's own run: what waits, what was done, what is held back."""
     report: Report | None = None
 
     @property
@@ -239,8 +242,19 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             | events.ReviewChosen() as event
         ):
             return _reviewed(state, event, record.at)
+        case (
+            events.StepJudged()
+            | events.StopJudged()
+            | events.BeliefHeld()
+            | events.PersonSpoke()
+            | events.CheckpointTaken()
+            | events.RunHalted()
+            | events.RunLifted() as event
+        ):
+            return replace(state, control=_control_after(state.control, event, record.at))
         case _:
-            return replace(state, control=_control_after(state.control, record.event, record.at))
+            loop = after_loop_event(state.loop, record.event, record.seq, record.at)
+            return replace(state, loop=loop)
 
 
 def _control_after(control: ControlState, event: ControlEvent, at: int) -> ControlState:

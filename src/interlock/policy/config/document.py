@@ -39,6 +39,7 @@ from interlock.policy.config.key import (
     key,
     keys_of,
 )
+from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.config.run_sections import (
     Approvals,
     Budgets,
@@ -89,6 +90,7 @@ class Policy(Section):
     undo: Undo
     ledger: LedgerFile
     evaluators: Evaluators
+    loop: SystemLoop
     rules: tuple[UserRule, ...] = key(
         "Your own rules, each with its own tests.",
         Tables(UserRule, identity="id"),

@@ -1,0 +1,344 @@
+"""The state of the system loop: its records, folded forward one at a time.
+
+Nothing here grows with the number of cycles: what waits is bounded at the door, what happened is
+counted within the hour or the day that a rail looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from interlock.model.loop_events import (
+    CycleDecided,
+    DeliveryAttempted,
+    LoopCancelled,
+    LoopEvent,
+    LoopFrozen,
+    LoopThawed,
+    ModelAnswered,
+    ModelAsked,
+    NoteAdded,
+    NotesProcessed,
+    RecommendationSettled,
+    RetrospectiveWritten,
+    TriggerReceived,
+)
+from interlock.model.recommendation import Recommendation, RecommendationState
+from interlock.model.system_loop import Choice, CycleOutcome, LoopAction, Note, Trigger
+
+_T = TypeVar("_T")
+
+HOUR: Final = 3_600_000_000
+"""In the unit of the clock."""
+DAY: Final = 24 * HOUR
+BREAKER_WINDOW: Final = HOUR // 4
+"""Failures count together that are not further apart."""
+
+_MOST_ACTED: Final = 20
+_MOST_SCOPES: Final = 200
+_MOST_SETTLED: Final = 50
+_MOST_RECOMMENDATIONS: Final = 100
+_MOST_FAILURES: Final = 10
+
+
+class Acted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A decision that emitted something, as later ones remember it."""
+
+    decision_id: str
+    scope: str
+    choice: Choice
+    at: int
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """An action that waits for a person's word."""
+
+    decision_id: str
+    approval: str
+    choice: Choice
+    reasoning: str
+    state_hash: str
+
+
+class ScopeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the next cycle of a scope has to know of the last one."""
+
+    state_hash: str = ""
+    decision_id: str = ""
+    at: int = 0
+    held: Held | None = None
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one sink gets on with an event."""
+
+    sink: str
+    attempts: int = 0
+    next_at: int = 0
+    error: str | None = None
+
+
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that some sink does not have yet."""
+
+    event: str
+    decision_id: str
+    action: LoopAction
+    seq: int
+    """The record that holds it."""
+    deliveries: tuple[Delivery, ...]
+
+
+class Breaker(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a decider got on lately."""
+
+    failures: tuple[int, ...] = ()
+    """When it failed, the latest last; a success forgets them."""
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call of a model can cost at most, and whose day pays for it."""
+
+    micros: int
+    day: int
+
+
+class Freeze(msgspec.Struct, frozen=True, kw_only=True):
+    """The loop stands still because a person said so."""
+
+    reason: str
+    since: int
+
+
+class LoopState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of the loop after its records so far."""
+
+    cycles: int = 0
+    emitted: int = 0
+    outcomes: Mapping[str, int] = {}
+    last_seq: int = 0
+    """The record of the last decision."""
+    triggers: Mapping[str, Trigger] = {}
+    """Those that no cycle has answered yet, the oldest first."""
+    notes: Mapping[str, Note] = {}
+    """Those that wait, the oldest first."""
+    scopes: Mapping[str, ScopeState] = {}
+    acted: Mapping[str, tuple[int, ...]] = {}
+    """When each action was emitted within the last hour."""
+    recent: tuple[Acted, ...] = ()
+    """The last decisions that emitted something, the latest last."""
+    outgoing: Mapping[str, Outgoing] = {}
+    frozen: Freeze | None = None
+    day: int = 0
+    """The day that `spent_micros` is about, in days since 1970."""
+    spent_micros: int = 0
+    promised: Mapping[str, Promise] = {}
+    """What is promised to calls of models that nobody has heard of yet."""
+    breakers: Mapping[str, Breaker] = {}
+    recommendations: Mapping[str, Recommendation] = {}
+    """Those that wait for a person, and the last ones that were settled."""
+    retrospectives: int = 0
+
+    def acted_within_hour(self, action: LoopAction, now: int) -> int:
+        """Return how many of these were emitted within the last hour."""
+        return len([at for at in self.acted.get(action.value, ()) if at > now - HOUR])
+
+    def spent_on(self, day: int) -> int:
+        """Return what models cost on a day, with what is promised to them."""
+        # A clock that went back gives nobody a second budget.
+        return self.spent_micros if day <= self.day else 0
+
+    @property
+    def pending_recommendations(self) -> tuple[Recommendation, ...]:
+        """The recommendations that nobody has settled, the oldest first."""
+        pending = RecommendationState.PENDING
+        return tuple(each for each in self.recommendations.values() if each.state is pending)
+
+
+def after_loop_event(loop: LoopState, event: LoopEvent, seq: int, at: int) -> LoopState:  # noqa: C901, PLR0911, PLR0912 - one line per event
+    """Return the loop after one more record."""
+    match event:
+        case NoteAdded(note=note):
+            return replace(loop, notes={**loop.notes, note.id: note})
+        case NotesProcessed(notes=notes):
+            return replace(loop, notes=_without(loop.notes, notes))
+        case TriggerReceived(trigger=trigger):
+            return replace(loop, triggers={**loop.triggers, trigger.id: trigger})
+        case ModelAsked(call=call, reserved_micros=micros, day=day):
+            spent = loop.spent_on(day) + micros
+            paid_on = max(day, loop.day)
+            promised = {**loop.promised, call: Promise(micros=micros, day=paid_on)}
+            return replace(loop, day=paid_on, spent_micros=spent, promised=promised)
+        case ModelAnswered():
+            return _after_answer(loop, event, at)
+        case CycleDecided():
+            return _after_decision(loop, event, seq, at)
+        case DeliveryAttempted():
+            return _after_delivery(loop, event)
+        case LoopFrozen(reason=reason):
+            return replace(loop, frozen=loop.frozen or Freeze(reason=reason, since=at))
+        case LoopThawed():
+            return replace(loop, frozen=None)
+        case LoopCancelled(id=cancelled):
+            return _after_cancel(loop, cancelled)
+        case RetrospectiveWritten(recommendations=new):
+            known = {**loop.recommendations, **{each.id: each for each in new}}
+            return replace(
+                loop,
+                retrospectives=loop.retrospectives + 1,
+                recommendations=_bounded_recommendations(known),
+            )
+        case RecommendationSettled(id=settled, state=state):
+            found = loop.recommendations.get(settled)
+            if found is None:
+                return loop
+            others = _without(loop.recommendations, (settled,))
+            known = {**others, settled: replace(found, state=state)}
+            return replace(loop, recommendations=_bounded_recommendations(known))
+        case _:
+            assert_never(event)
+
+
+def _without(table: Mapping[str, _T], names: tuple[str, ...]) -> Mapping[str, _T]:
+    gone = frozenset(names)
+    return {name: each for name, each in table.items() if name not in gone}
+
+
+def _after_answer(loop: LoopState, event: ModelAnswered, at: int) -> LoopState:
+    """Give back what was promised beyond what it cost, and remember how the model got on."""
+    promised = loop.promised.get(event.call)
+    if promised is None:
+        return loop
+    # What was promised on an earlier day is no part of this day's sum.
+    back = max(0, promised.micros - event.cost_micros) if promised.day == loop.day else 0
+    before = loop.breakers.get(event.decider, Breaker())
+    failures = () if event.failure is None else (*before.failures, at)[-_MOST_FAILURES:]
+    return replace(
+        loop,
+        spent_micros=loop.spent_micros - back,
+        promised=_without(loop.promised, (event.call,)),
+        breakers={**loop.breakers, event.decider: Breaker(failures=failures)},
+    )
+
+
+def _after_decision(loop: LoopState, event: CycleDecided, seq: int, at: int) -> LoopState:
+    loop = replace(
+        loop,
+        cycles=loop.cycles + 1,
+        outcomes={
+            **loop.outcomes,
+            event.outcome.value: loop.outcomes.get(event.outcome.value, 0) + 1,
+        },
+        last_seq=seq,
+        triggers=_without(loop.triggers, event.triggers),
+        scopes=_bounded_scopes(
+            {**_without(loop.scopes, (event.scope,)), event.scope: _scope_after(loop, event, at)}
+        ),
+    )
+    return loop if event.emitted is None else _after_emission(loop, event, seq, at)
+
+
+def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
+    before = loop.scopes.get(event.scope, ScopeState())
+    if not event.state_hash:
+        # It was answered before anything was looked at: the next one knows what it would know.
+        return before
+    held = before.held
+    if event.outcome is CycleOutcome.APPROVAL_REQUIRED and event.approval is not None:
+        held = Held(
+            decision_id=event.decision_id,
+            approval=event.approval,
+            choice=event.choice,
+            reasoning=event.reasoning,
+            state_hash=event.state_hash,
+        )
+    elif held is not None and _settles(held, event):
+        held = None
+    return ScopeState(state_hash=event.state_hash, decision_id=event.decision_id, at=at, held=held)
+
+
+def _settles(held: Held, event: CycleDecided) -> bool:
+    """Whether what waited for a person is over with this decision."""
+    is_over = event.approval == held.approval and event.outcome in (
+        CycleOutcome.EMITTED,
+        CycleOutcome.APPROVAL_DENIED,
+    )
+    return is_over or event.state_hash != held.state_hash
+
+
+def _after_emission(loop: LoopState, event: CycleDecided, seq: int, at: int) -> LoopState:
+    emitted, action = event.emitted, event.action
+    if emitted is None:
+        return loop
+    times = (*[each for each in loop.acted.get(action.value, ()) if each > at - HOUR], at)
+    acted = Acted(decision_id=event.decision_id, scope=event.scope, choice=event.choice, at=at)
+    new = Outgoing(
+        event=emitted.id,
+        decision_id=event.decision_id,
+        action=action,
+        seq=seq,
+        deliveries=tuple(Delivery(sink=sink, next_at=at) for sink in event.sinks),
+    )
+    return replace(
+        loop,
+        emitted=loop.emitted + 1,
+        acted={**loop.acted, action.value: times},
+        recent=(*loop.recent, acted)[-_MOST_ACTED:],
+        outgoing={**loop.outgoing, new.event: new} if new.deliveries else loop.outgoing,
+    )
+
+
+def _after_delivery(loop: LoopState, event: DeliveryAttempted) -> LoopState:
+    found = loop.outgoing.get(event.event)
+    if found is None:
+        return loop
+    left = tuple(
+        each
+        if each.sink != event.sink
+        else Delivery(
+            sink=each.sink, attempts=event.attempt, next_at=event.next_at or 0, error=event.error
+        )
+        for each in found.deliveries
+        if each.sink != event.sink or event.next_at is not None
+    )
+    others = _without(loop.outgoing, (event.event,))
+    kept = {**others, event.event: replace(found, deliveries=left)} if left else others
+    return replace(loop, outgoing=kept)
+
+
+def _after_cancel(loop: LoopState, cancelled: str) -> LoopState:
+    """Return the loop without what was cancelled: an event, an action that waits, or a trigger."""
+    events = tuple(
+        each.event for each in loop.outgoing.values() if cancelled in (each.event, each.decision_id)
+    )
+    scopes = {
+        name: replace(scope, held=None)
+        if scope.held is not None and scope.held.decision_id == cancelled
+        else scope
+        for name, scope in loop.scopes.items()
+    }
+    return replace(loop, outgoing=_without(loop.outgoing, events), scopes=scopes)
+
+
+def _bounded_scopes(scopes: Mapping[str, ScopeState]) -> Mapping[str, ScopeState]:
+    """Return the scopes that were active last; one that waits for a person is never forgotten."""
+    idle = [name for name, scope in scopes.items() if scope.held is None]
+    return _without(scopes, tuple(idle[: max(0, len(idle) - _MOST_SCOPES)]))
+
+
+def _bounded_recommendations(
+    known: Mapping[str, Recommendation],
+) -> Mapping[str, Recommendation]:
+    """Return those that wait, as many as a person can look at, and the last that were settled."""
+    pending = RecommendationState.PENDING
+    waiting = [name for name, each in known.items() if each.state is pending]
+    settled = [name for name, each in known.items() if each.state is not pending]
+    gone = (
+        *waiting[: max(0, len(waiting) - _MOST_RECOMMENDATIONS)],
+        *settled[: max(0, len(settled) - _MOST_SETTLED)],
+    )
+    return _without(known, gone)
