@@ -19,6 +19,8 @@ class Subject(enum.StrEnum):
     """May this run go on?"""
     REVIEW = "review"
     """How does a review go on whose attempts are used up?"""
+    LOOP = "loop"
+    """May the loop do this?"""
 
 
 class ApprovalState(enum.StrEnum):

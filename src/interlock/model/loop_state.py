@@ -35,14 +35,26 @@ _T = TypeVar("_T")
 HOUR: Final = 3_600_000_000
 """In the unit of the clock."""
 DAY: Final = 24 * HOUR
-BREAKER_WINDOW: Final = HOUR // 4
-"""Failures count together that are not further apart."""
+BREAKER_OPEN: Final = HOUR // 2
+"""How long a decider is left alone that failed too often."""
 
+_BREAKER_FAILURES: Final = 3
+_BREAKER_WINDOW: Final = HOUR // 4
+
+_SETTLED: Final = frozenset(
+    (
+        CycleOutcome.NOTHING,
+        CycleOutcome.EMITTED,
+        CycleOutcome.SHADOW,
+        CycleOutcome.APPROVAL_REQUIRED,
+        CycleOutcome.APPROVAL_DENIED,
+    )
+)
+"""The outcomes after which the same state needs no second thought."""
 _MOST_ACTED: Final = 20
 _MOST_SCOPES: Final = 200
 _MOST_SETTLED: Final = 50
 _MOST_RECOMMENDATIONS: Final = 100
-_MOST_FAILURES: Final = 10
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,7 +109,9 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a decider got on lately."""
 
     failures: tuple[int, ...] = ()
-    """When it failed, the latest last; a success forgets them."""
+    """When it failed lately; a success forgets everything."""
+    open_until: int = 0
+    """Until when it is left alone; then one call shows whether it is better."""
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +119,8 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True):
 
     micros: int
     day: int
+    decider: str
+    at: int
 
 
 class Freeze(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,11 +184,8 @@ def after_loop_event(loop: LoopState, event: LoopEvent, seq: int, at: int) -> Lo
             return replace(loop, notes=_without(loop.notes, notes))
         case TriggerReceived(trigger=trigger):
             return replace(loop, triggers={**loop.triggers, trigger.id: trigger})
-        case ModelAsked(call=call, reserved_micros=micros, day=day):
-            spent = loop.spent_on(day) + micros
-            paid_on = max(day, loop.day)
-            promised = {**loop.promised, call: Promise(micros=micros, day=paid_on)}
-            return replace(loop, day=paid_on, spent_micros=spent, promised=promised)
+        case ModelAsked():
+            return _after_question(loop, event, at)
         case ModelAnswered():
             return _after_answer(loop, event, at)
         case CycleDecided():
@@ -208,20 +221,43 @@ def _without(table: Mapping[str, _T], names: tuple[str, ...]) -> Mapping[str, _T
     return {name: each for name, each in table.items() if name not in gone}
 
 
+def _after_question(loop: LoopState, event: ModelAsked, at: int) -> LoopState:
+    day = max(event.day, loop.day)
+    new = Promise(micros=event.reserved_micros, day=day, decider=event.decider, at=at)
+    # Whoever was promised something on an earlier day and never said what became of it is gone.
+    promised = {call: each for call, each in loop.promised.items() if each.day == day}
+    return replace(
+        loop,
+        day=day,
+        spent_micros=loop.spent_on(event.day) + event.reserved_micros,
+        promised={**promised, event.call: new},
+    )
+
+
 def _after_answer(loop: LoopState, event: ModelAnswered, at: int) -> LoopState:
     """Give back what was promised beyond what it cost, and remember how the model got on."""
     promised = loop.promised.get(event.call)
     if promised is None:
         return loop
-    # What was promised on an earlier day is no part of this day's sum.
-    back = max(0, promised.micros - event.cost_micros) if promised.day == loop.day else 0
-    before = loop.breakers.get(event.decider, Breaker())
-    failures = () if event.failure is None else (*before.failures, at)[-_MOST_FAILURES:]
     return replace(
         loop,
-        spent_micros=loop.spent_micros - back,
+        spent_micros=loop.spent_micros - max(0, promised.micros - event.cost_micros),
         promised=_without(loop.promised, (event.call,)),
-        breakers={**loop.breakers, event.decider: Breaker(failures=failures)},
+        breakers={
+            **loop.breakers,
+            event.decider: Breaker()
+            if event.failure is None
+            else _broken(loop.breakers.get(event.decider, Breaker()), at),
+        },
+    )
+
+
+def _broken(breaker: Breaker, at: int) -> Breaker:
+    """Return a breaker after one more failure: a probe that fails opens it anew."""
+    failures = (*[each for each in breaker.failures if each > at - _BREAKER_WINDOW], at)
+    is_open = breaker.open_until > 0 or len(failures) >= _BREAKER_FAILURES
+    return Breaker(
+        failures=failures[-_BREAKER_FAILURES:], open_until=at + BREAKER_OPEN if is_open else 0
     )
 
 

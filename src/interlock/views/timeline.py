@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, assert_never
-
-import msgspec
 
 from interlock.ledger.chain import decoded, records_of
 from interlock.model import events
@@ -23,35 +20,9 @@ from interlock.policy.steps.step_figures import confidence
 from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.lookup import SHORT
+from interlock.views.loop_timeline import loop_entry
+from interlock.views.timeline_entry import Accent, Entry
 from interlock.views.units import json_text
-
-
-class Accent(enum.StrEnum):
-    """What an entry means for the run, which decides how it looks."""
-
-    STRONG = "strong"
-    FAINT = "faint"
-    GOOD = "good"
-    CAREFUL = "careful"
-    ASKING = "asking"
-    """A person is concerned."""
-    BAD = "bad"
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """One thing that happened, for people."""
-
-    mark: str
-    accent: Accent
-    text: str
-    """What it was about; cut where room is short."""
-    facts: str = ""
-    """What must not be cut."""
-    reasons: tuple[str, ...] = ()
-    """Why, one line each."""
-    rules: str = ""
-    """Why, in names only."""
-
 
 _MOST_REMEMBERED: Final = 1000
 ANSWERS: Final = {
@@ -77,6 +48,7 @@ _STATES: Final = {
 _ABOUT: Final = {
     Subject.RESUME: ": may the run go on?",
     Subject.REVIEW: ": how does the review go on?",
+    Subject.LOOP: ": may the loop do this?",
 }
 
 
@@ -164,7 +136,7 @@ class Timeline:
             case events.RunLifted(reason=reason):
                 return Entry("lifted", Accent.GOOD, reason, by)
             case _:
-                assert_never(record.event)
+                return loop_entry(record.event, by)
 
     def of_run(self, run_id: str, *, after: int, last: int) -> Iterator[tuple[int, Entry]]:
         """Yield what happened in a run behind record `after` up to `last`, each with its time."""

@@ -27,7 +27,8 @@ from interlock.service.policies.policy_book import stored_policy
 from interlock.views.lookup import every_record, found_state
 from interlock.views.review_view import RunReviews, run_reviews
 from interlock.views.run_view import Held, account_value, holds_on, run_balances
-from interlock.views.timeline import Entry, Timeline
+from interlock.views.timeline import Timeline
+from interlock.views.timeline_entry import Entry
 
 MOST_ANSWERS: Final = 8
 """So many of the latest answers are remembered."""

@@ -26,7 +26,8 @@ from interlock.model.step import StepDecision
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
 from interlock.views.run_view import WORDS, ChildRun, Held, RunView
-from interlock.views.timeline import ANSWERS, Entry
+from interlock.views.timeline import ANSWERS
+from interlock.views.timeline_entry import Entry
 
 _HOLD_TONES: Final = {
     HoldKind.PAUSE: Tone.CONFIRM,

@@ -19,7 +19,8 @@ from interlock.service.interlock import Interlock, Run
 from interlock.service.policies.policy_files import default_policy
 from interlock.service.records.context import SystemClock
 from interlock.views.run_view import run_view
-from interlock.views.timeline import Entry, Timeline
+from interlock.views.timeline import Timeline
+from interlock.views.timeline_entry import Entry
 
 RUN_ABOUT: Final = (
     "Asked on the record, an answer belongs to a run: it counts against a budget, may wait for a "

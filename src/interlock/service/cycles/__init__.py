@@ -1,0 +1,1 @@
+"""The system loop on the record: what came in, what was decided, what went out."""

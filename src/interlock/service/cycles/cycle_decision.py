@@ -1,0 +1,238 @@
+"""The decision of a cycle, in one transaction: facts, rails, approval, slog entry and event.
+
+Whoever comes second finds its triggers answered, and adds nothing: so many workers may try, and
+one decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.events import ApprovalUsed
+from interlock.model.loop_events import CycleDecided, RecommendationSettled
+from interlock.model.loop_state import DAY, Held, LoopState
+from interlock.model.principal import SYSTEM
+from interlock.model.recommendation import RecommendationState
+from interlock.model.system_loop import (
+    EVENT_TYPES,
+    LOOP_RUN,
+    ApplyRecommendation,
+    Choice,
+    CloudEvent,
+    CycleOutcome,
+    DoNothing,
+    LoopAction,
+    LoopMode,
+    Proposal,
+    RailFacts,
+    Snapshot,
+    Trigger,
+)
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.config.loop_section import SystemLoop
+from interlock.policy.loop.orientation import state_hash
+from interlock.policy.loop.rails import CycleVerdict, ruled
+from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.records.approvals import expire, open_approval
+from interlock.service.records.context import SECOND, Moment, new_id
+
+HANDLERS: Final = "interlock"
+"""The sink that is always there: Interlock does itself what an event asks for."""
+_IDLE: Final = Proposal(choice=DoNothing(), reasoning="")
+_LONGEST_RAW: Final = 4_000
+_LONGEST_REASONING: Final = 1_000
+
+
+class Findings(NamedTuple):
+    """What a cycle comes with when it asks to be decided."""
+
+    scope: str
+    triggers: Sequence[str]
+    """What it wants to answer."""
+    decider: str
+    proposal: Proposal = _IDLE
+    snapshot: Snapshot | None = None
+    short_circuit: str | None = None
+    degraded: str | None = None
+    raw: str = ""
+    invalid: str | None = None
+    unpaid: str | None = None
+    cost_micros: int = 0
+    began_at: int = 0
+
+
+def decide_cycle(chain: LoopChain, findings: Findings) -> CycleDecided | None:
+    """Decide a cycle and put it on record; None where everything was answered already."""
+    settings = chain.settings
+    return chain.do(lambda moment: _decided(moment, findings, settings))
+
+
+def held_choice(
+    chain: LoopChain, loop: LoopState, scope: str, digest_of: str
+) -> tuple[Held, Approval] | None:
+    """Return what a scope waits for a person with, in the same state, once they have decided."""
+    known = loop.scopes.get(scope)
+    held = None if known is None else known.held
+    if held is None or held.state_hash != digest_of:
+        return None
+    approval = chain.governor.ledger.rows.approval(held.approval)
+    if approval is None or approval.is_open_at(chain.governor.clock.now()):
+        return None
+    return held, approval
+
+
+def _decided(moment: Moment, findings: Findings, settings: SystemLoop) -> CycleDecided | None:
+    waiting = moment.run.loop.triggers
+    triggers = [waiting[each] for each in findings.triggers if each in waiting]
+    if not triggers:
+        return None
+    depth = max(trigger.depth for trigger in triggers)
+    digest = "" if findings.snapshot is None else state_hash(findings.snapshot)
+    choice = findings.proposal.choice
+    approval = _approval_for(moment, findings.scope, choice, digest)
+    facts = _facts(moment, choice.action, approval)
+    verdict = ruled(
+        choice, facts, settings, depth=depth, invalid=findings.invalid, unpaid=findings.unpaid
+    )
+    decision_id = new_id()
+    event = CycleDecided(
+        decision_id=decision_id,
+        scope=findings.scope,
+        triggers=tuple(trigger.id for trigger in triggers),
+        trigger_source=_source_of(triggers),
+        depth=depth,
+        mode=LoopMode(settings.mode),
+        policy_hash=moment.context.policy.hash,
+        snapshot=findings.snapshot,
+        state_hash=digest,
+        decider=findings.decider,
+        short_circuit=findings.short_circuit,
+        degraded=findings.degraded,
+        raw=moment.context.clean(findings.raw)[:_LONGEST_RAW],
+        invalid=findings.invalid,
+        choice=choice,
+        reasoning=moment.context.clean(findings.proposal.reasoning)[:_LONGEST_REASONING],
+        facts=facts,
+        rails=verdict.rails,
+        outcome=verdict.outcome,
+        action=choice.action if verdict.is_emitted else LoopAction.DO_NOTHING,
+        approval=_question(moment, findings, verdict, approval, digest),
+        cost_micros=findings.cost_micros,
+        duration_ms=max(0, moment.now - findings.began_at) // 1000,
+    )
+    if verdict.is_emitted:
+        sinks = (HANDLERS, *[sink.name for sink in settings.sinks])
+        emitted = _envelope(moment, event)
+        event = msgspec.structs.replace(event, emitted=emitted, sinks=sinks)
+    moment.append(event)
+    _after(moment, event)
+    return event
+
+
+def _source_of(triggers: Sequence[Trigger]) -> str:
+    """Return what the slog says started it: an event before a mere look around."""
+    events = [each.source for each in triggers if each.source.startswith("event:")]
+    return (events or [each.source for each in triggers])[0]
+
+
+def _facts(moment: Moment, action: LoopAction, approval: Approval | None) -> RailFacts:
+    loop, now = moment.run.loop, moment.now
+    return RailFacts(
+        frozen=None if loop.frozen is None else loop.frozen.reason,
+        acted=loop.acted_within_hour(action, now),
+        outgoing=len(loop.outgoing),
+        spent_micros=loop.spent_on(now // DAY),
+        granted=approval.id if approval is not None and approval.is_usable_at(now) else None,
+        denied=approval.id if approval is not None and _is_refused(approval, now) else None,
+    )
+
+
+def _is_refused(approval: Approval, now: int) -> bool:
+    """Whether a person said no, or said nothing in time: silence is never consent."""
+    if approval.state is ApprovalState.PENDING:
+        return not approval.is_open_at(now)
+    return not approval.is_usable_at(now) and approval.uses_left > 0
+
+
+def _approval_for(moment: Moment, scope: str, choice: Choice, digest: str) -> Approval | None:
+    """Return the latest question about exactly this action in exactly this state."""
+    if choice.action is LoopAction.DO_NOTHING:
+        return None
+    bound = _bound_to(moment, scope, choice, digest)
+    return moment.transaction.approval_for(LOOP_RUN, bound)
+
+
+def _bound_to(moment: Moment, scope: str, choice: Choice, digest: str) -> str:
+    encoded = msgspec.json.encode(choice, order="sorted")
+    return moment.context.digest("loop", scope, encoded, digest)
+
+
+def _question(
+    moment: Moment,
+    findings: Findings,
+    verdict: CycleVerdict,
+    approval: Approval | None,
+    digest: str,
+) -> str | None:
+    """Return the question that a person is asked, or has answered, about the choice."""
+    if approval is not None:
+        expire(moment, approval)
+    if verdict.outcome is not CycleOutcome.APPROVAL_REQUIRED:
+        is_about = verdict.outcome in (CycleOutcome.EMITTED, CycleOutcome.APPROVAL_DENIED)
+        return approval.id if approval is not None and is_about else None
+    if approval is not None and approval.is_open_at(moment.now):
+        return approval.id
+    choice = findings.proposal.choice
+    finding = Finding(
+        gate="loop",
+        rule=f"loop.{choice.action.value.replace('_', '-')}",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.MEDIUM,
+        message=moment.context.clean(findings.proposal.reasoning)[:_LONGEST_REASONING],
+        remediation="approve it, deny it, or let it run out",
+    )
+    return open_approval(
+        moment,
+        subject=Subject.LOOP,
+        digest=_bound_to(moment, findings.scope, choice, digest),
+        summary=moment.context.clean(msgspec.json.encode(choice).decode()),
+        findings=(finding,),
+        superseded=approval,
+    )
+
+
+def _envelope(moment: Moment, event: CycleDecided) -> CloudEvent:
+    choice = msgspec.to_builtins(event.choice)
+    return CloudEvent(
+        id=event.decision_id,
+        source="interlock/loop",
+        type=EVENT_TYPES[event.action],
+        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment.now // SECOND)),
+        subject=event.scope,
+        causationdepth=event.depth,
+        data={
+            "decisionId": event.decision_id,
+            "reasoningSummary": event.reasoning,
+            "stateHash": event.state_hash,
+            "triggerSource": event.trigger_source,
+            "action": choice.pop("action"),
+            "parameters": choice,
+        },
+    )
+
+
+def _after(moment: Moment, event: CycleDecided) -> None:
+    """Record what follows from a decision at once."""
+    if event.outcome is CycleOutcome.EMITTED and event.facts.granted is not None:
+        moment.append(ApprovalUsed(id=event.facts.granted))
+    is_refused = event.outcome is CycleOutcome.APPROVAL_DENIED
+    if is_refused and isinstance(event.choice, ApplyRecommendation):
+        settled = RecommendationSettled(
+            id=event.choice.recommendation, state=RecommendationState.DISMISSED
+        )
+        moment.append(settled, SYSTEM)

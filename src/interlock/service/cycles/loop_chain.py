@@ -1,0 +1,313 @@
+"""The chain of the loop: opened once, and everything that is noted in it besides decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from interlock.errors import InputError
+from interlock.ledger.chain import decoded
+from interlock.ledger.ledger import Work
+from interlock.ledger.projection import answer_key, decision_key, trigger_key
+from interlock.ledger.transaction import Transaction
+from interlock.model.events import Record, RunStarted
+from interlock.model.loop_events import (
+    CycleDecided,
+    DeliveryAttempted,
+    LoopCancelled,
+    LoopFrozen,
+    LoopThawed,
+    NoteAdded,
+    NotesProcessed,
+    TriggerReceived,
+)
+from interlock.model.loop_state import LoopState
+from interlock.model.principal import SYSTEM, Principal
+from interlock.model.rows import KeyRow
+from interlock.model.system_loop import (
+    DEFAULT_SCOPE,
+    LONGEST_NOTE,
+    LOOP_AGENT,
+    LOOP_RUN,
+    MOST_NOTES,
+    MOST_TRIGGERS,
+    Note,
+    Trigger,
+)
+from interlock.policy.config.loop_section import SystemLoop
+from interlock.service.governor import Governor
+from interlock.service.people.credentials import require_operator
+from interlock.service.questions.question import Asking, Entry
+from interlock.service.records.budgets import charged_scopes
+from interlock.service.records.context import SECOND, Moment, checked_name, engine, new_id
+
+T = TypeVar("T")
+
+_LONGEST_DATA: Final = 2_000
+"""So much of an event's data is kept."""
+_LONGEST_REASON: Final = 400
+_NOTE: Final = "system/note"
+_PROJECT: Final = "default"
+
+
+class Received(NamedTuple):
+    """What became of an event that came in."""
+
+    trigger: Trigger
+    is_new: bool
+    """False where it was there before: then nothing has changed."""
+    answered_by: str | None = None
+    """The decision that answered it, if it was answered already."""
+
+
+class LoopChain:
+    """The loop as it is on record, and what is put there."""
+
+    def __init__(self, governor: Governor) -> None:
+        self.governor = governor
+        """What everything goes through."""
+        self._is_there = False
+
+    @property
+    def settings(self) -> SystemLoop:
+        """What the policy says about the loop."""
+        return self.governor.context.policy.config.loop
+
+    @property
+    def state(self) -> LoopState:
+        """The loop as it is on record; empty where it never did anything."""
+        run = self.governor.ledger.state(LOOP_RUN)
+        return LoopState() if run is None else run.loop
+
+    def do(self, plan: Callable[[Moment], T], by: Principal | None = None) -> T:
+        """Do something about the loop in a transaction, by the system or by somebody."""
+
+        def work(asking: Asking) -> Work[T]:
+            asked = asking.of_run(LOOP_RUN)
+            charged = charged_scopes(asked.run, asked.context.clock.now())
+            return asked.work(plan, charged=charged)
+
+        self._open()
+        return self.governor.answer(Entry(work), by or SYSTEM)
+
+    def _open(self) -> None:
+        """Begin the run of the loop, if it is not there."""
+        if self._is_there:
+            return
+        context = self.governor.context_of(_PROJECT)
+        event = RunStarted(
+            task="decide what comes next",
+            agent=LOOP_AGENT,
+            client="loop",
+            project=_PROJECT,
+            policy_hash=context.policy.hash,
+            engine=engine(),
+            own_places=context.own_places,
+        )
+
+        def plan(transaction: Transaction) -> None:
+            if not transaction.has_run(LOOP_RUN):
+                transaction.append(LOOP_RUN, event, at=context.clock.now(), by=SYSTEM)
+
+        self.governor.ledger.execute(Work(plan, locks=(f"run/{LOOP_RUN}",)))
+        self._is_there = True
+
+    # What comes in.
+
+    def add_note(
+        self,
+        text: str,
+        *,
+        source: str = "",
+        tags: Sequence[str] = (),
+        scope: str = DEFAULT_SCOPE,
+        cause: str | None = None,
+    ) -> Note:
+        """Put a note into the queue; it starts a cycle."""
+        if not text.strip() or len(text) > LONGEST_NOTE:
+            raise InputError(
+                f"the note has {len(text)} characters, expected 1 to {LONGEST_NOTE}: keep it short"
+                " and name a file for the rest"
+            )
+        for name in (scope, *tags):
+            checked_name("a tag or scope", name)
+
+        def plan(moment: Moment) -> Note:
+            clean = moment.context.clean
+            if len(moment.run.loop.notes) >= MOST_NOTES:
+                raise InputError(
+                    f"{MOST_NOTES} notes wait, which is the most: run `interlock loop run`, or see"
+                    " why nothing takes them with `interlock slog`"
+                )
+            note = Note(
+                id=new_id(),
+                text=clean(text),
+                source=clean(source),
+                tags=tuple(map(clean, tags)),
+                scope=clean(scope),
+                at=moment.now,
+            )
+            moment.append(NoteAdded(note=note))
+            self._take(moment, _of_note(note, cause, moment.now))
+            return note
+
+        return self.do(plan)
+
+    def receive(self, trigger: Trigger) -> Received:
+        """Take a trigger that a cycle has to answer; the same id is taken once.
+
+        Its depth follows from the decision that caused it, where that is known.
+        """
+        return self.do(lambda moment: self._take(moment, trigger))
+
+    def _take(self, moment: Moment, trigger: Trigger) -> Received:
+        transaction, loop = moment.transaction, moment.run.loop
+        earlier = transaction.key(LOOP_RUN, trigger_key(trigger.id))
+        if earlier is not None:
+            answer = transaction.key(LOOP_RUN, answer_key(trigger.id))
+            return Received(trigger, is_new=False, answered_by=_decision_at(moment, answer))
+        if len(loop.triggers) >= MOST_TRIGGERS:
+            raise InputError(
+                f"{MOST_TRIGGERS} events wait for their cycle, which is the most: run"
+                " `interlock loop run`, and send this one again"
+            )
+        depth = max(trigger.depth, self._depth_after(moment, trigger.cause))
+        clean = moment.context.clean
+        waiting = [each.due_at for each in loop.triggers.values() if each.scope == trigger.scope]
+        is_event = trigger.name not in ("heartbeat", "manual")
+        due_at = moment.now + is_event * self.settings.debounce_seconds * SECOND
+        taken = Trigger(
+            id=trigger.id,
+            name=clean(trigger.name),
+            scope=clean(trigger.scope),
+            depth=depth,
+            cause=trigger.cause,
+            occurred_at=trigger.occurred_at,
+            # It is answered with those that wait already: nothing is put off for ever.
+            due_at=min((due_at, *waiting)),
+            data=clean(trigger.data)[:_LONGEST_DATA],
+        )
+        moment.append(TriggerReceived(trigger=taken))
+        return Received(taken, is_new=True)
+
+    def _depth_after(self, moment: Moment, cause: str | None) -> int:
+        row = None if cause is None else moment.transaction.key(LOOP_RUN, decision_key(cause))
+        record = None if row is None else moment.transaction.record(LOOP_RUN, row.seq)
+        if record is None or not isinstance(record.event, CycleDecided):
+            return 0 if cause is None else 1
+        return record.event.depth + 1
+
+    # What goes out.
+
+    def attempt(
+        self,
+        event: str,
+        sink: str,
+        *,
+        error: str | None = None,
+        next_at: int | None = None,
+        result: str = "",
+        notes: Sequence[str] = (),
+    ) -> bool:
+        """Record that an event was handed to a sink; False where nobody waits for it any more.
+
+        `notes` are those that it took from the queue, in the same breath.
+        """
+
+        def plan(moment: Moment) -> bool:
+            found = moment.run.loop.outgoing.get(event)
+            waiting = (
+                [] if found is None else [each for each in found.deliveries if each.sink == sink]
+            )
+            if not waiting:
+                return False
+            clean = moment.context.clean
+            moment.append(
+                DeliveryAttempted(
+                    event=event,
+                    sink=sink,
+                    attempt=waiting[0].attempts + 1,
+                    error=None if error is None else clean(error)[:_LONGEST_REASON],
+                    next_at=next_at,
+                    result=clean(result)[:_LONGEST_REASON],
+                )
+            )
+            taken = tuple(each for each in notes if each in moment.run.loop.notes)
+            if taken:
+                moment.append(NotesProcessed(notes=taken, event=event))
+            return True
+
+        return self.do(plan)
+
+    # What people say.
+
+    def freeze(self, reason: str, by: Principal) -> None:
+        """Let nothing out from now on; an operator may."""
+        self._said(LoopFrozen(reason=self._reason(reason)), by)
+
+    def thaw(self, reason: str, by: Principal) -> None:
+        """Let the loop go on; an operator may."""
+        self._said(LoopThawed(reason=self._reason(reason)), by)
+
+    def cancel(self, thing: str, reason: str, by: Principal) -> None:
+        """Take back an event that was not delivered yet, or an action that waits for a person."""
+        event = LoopCancelled(id=thing, reason=self._reason(reason))
+
+        def plan(moment: Moment) -> None:
+            loop = moment.run.loop
+            held = [each.held for each in loop.scopes.values() if each.held is not None]
+            known = {each.decision_id for each in (*loop.outgoing.values(), *held)}
+            if thing not in known | set(loop.outgoing):
+                raise InputError(
+                    f"nothing waits under `{thing}`: `interlock loop status` lists what does"
+                )
+            moment.append(event)
+
+        self.do(plan, require_operator(by))
+
+    def _said(self, event: LoopFrozen | LoopThawed, by: Principal) -> None:
+        def plan(moment: Moment) -> None:
+            is_frozen = moment.run.loop.frozen is not None
+            if is_frozen != isinstance(event, LoopFrozen):
+                moment.append(event)
+
+        self.do(plan, require_operator(by))
+
+    def _reason(self, reason: str) -> str:
+        if not reason.strip():
+            raise InputError("the reason is empty: say why, for whoever reads the record")
+        return self.governor.context.clean(reason)[:_LONGEST_REASON]
+
+    # What is looked up.
+
+    def decision(self, decision_id: str) -> tuple[Record, CycleDecided] | None:
+        """Return a decision by its id, or by that of the event that it emitted."""
+        rows = self.governor.ledger.rows
+        row = rows.key(LOOP_RUN, decision_key(decision_id))
+        return None if row is None else decision_at(self.governor, row.seq)
+
+
+def decision_at(governor: Governor, seq: int) -> tuple[Record, CycleDecided] | None:
+    """Return the decision that stands at a place of the chain."""
+    row = governor.ledger.rows.record(LOOP_RUN, seq)
+    record = None if row is None else decoded(row.body)
+    if record is None or not isinstance(record.event, CycleDecided):
+        return None
+    return record, record.event
+
+
+def _of_note(note: Note, cause: str | None, now: int) -> Trigger:
+    return Trigger(
+        id=f"note-{note.id}",
+        name=_NOTE,
+        scope=note.scope,
+        cause=cause,
+        occurred_at=now,
+        due_at=now,
+    )
+
+
+def _decision_at(moment: Moment, row: KeyRow | None) -> str | None:
+    record = None if row is None else moment.transaction.record(LOOP_RUN, row.seq)
+    event = None if record is None else record.event
+    return event.decision_id if isinstance(event, CycleDecided) else None

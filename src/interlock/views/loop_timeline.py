@@ -1,0 +1,87 @@
+"""The records of the loop as a person reads them."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from interlock.model.loop_events import (
+    CycleDecided,
+    DeliveryAttempted,
+    LoopCancelled,
+    LoopEvent,
+    LoopFrozen,
+    LoopThawed,
+    ModelAnswered,
+    ModelAsked,
+    NoteAdded,
+    NotesProcessed,
+    RecommendationSettled,
+    RetrospectiveWritten,
+    TriggerReceived,
+)
+from interlock.model.system_loop import CycleOutcome
+from interlock.policy.loop.rules_decider import subject_of
+from interlock.views import units
+from interlock.views.lookup import SHORT
+from interlock.views.timeline_entry import Accent, Entry
+
+_OUTCOMES: Final = {
+    CycleOutcome.EMITTED: Accent.GOOD,
+    CycleOutcome.NOTHING: Accent.FAINT,
+    CycleOutcome.SHADOW: Accent.FAINT,
+    CycleOutcome.OFF: Accent.FAINT,
+    CycleOutcome.FROZEN: Accent.BAD,
+    CycleOutcome.APPROVAL_REQUIRED: Accent.ASKING,
+    CycleOutcome.APPROVAL_DENIED: Accent.BAD,
+}
+"""How a decision looks; what a rail kept back calls for care."""
+
+
+def loop_entry(event: LoopEvent, by: str) -> Entry:  # noqa: C901, PLR0911 - a case per event
+    """Return what happened to the loop."""
+    match event:
+        case NoteAdded(note=note):
+            return Entry("note", Accent.STRONG, note.text, note.source)
+        case NotesProcessed(notes=notes):
+            return Entry("taken", Accent.FAINT, units.counted(len(notes), "note"))
+        case TriggerReceived(trigger=trigger):
+            return Entry("trigger", Accent.STRONG, trigger.source, f"scope {trigger.scope}")
+        case ModelAsked(decider=decider, reserved_micros=micros):
+            return Entry("asks", Accent.FAINT, decider, f"{units.dollars(micros)} at most")
+        case ModelAnswered(decider=decider, failure=failure, cost_micros=micros, detail=detail):
+            accent = Accent.FAINT if failure is None else Accent.CAREFUL
+            said = "answered" if failure is None else failure.value
+            return Entry(said, accent, decider, units.dollars(micros), (detail,) if detail else ())
+        case CycleDecided():
+            return _decided(event)
+        case DeliveryAttempted(event=sent, sink=sink, attempt=attempt, error=error):
+            mark, accent = ("sent", Accent.FAINT) if error is None else ("not sent", Accent.CAREFUL)
+            reasons = () if error is None else (error,)
+            return Entry(mark, accent, f"{sent[:SHORT]} to {sink}", f"try {attempt}", reasons)
+        case LoopFrozen(reason=reason):
+            return Entry("frozen", Accent.BAD, reason, by)
+        case LoopThawed(reason=reason):
+            return Entry("thawed", Accent.GOOD, reason, by)
+        case LoopCancelled(id=cancelled, reason=reason):
+            return Entry("cancelled", Accent.BAD, f"{cancelled[:SHORT]}: {reason}", by)
+        case RetrospectiveWritten(retrospective=retrospective, recommendations=new):
+            found = units.counted(len(new), "recommendation")
+            return Entry("learnt", Accent.STRONG, f"from run {retrospective.run[:SHORT]}", found)
+        case RecommendationSettled(id=settled, state=state):
+            return Entry(state.value, Accent.ASKING, f"recommendation {settled[:SHORT]}", by)
+        case _:
+            assert_never(event)
+
+
+def _decided(event: CycleDecided) -> Entry:
+    about = subject_of(event.choice)
+    text = f"{event.choice.action.value} {about}".strip()
+    reasons = (event.reasoning, *[f"{hit.rail.value}: {hit.reason}" for hit in event.rails])
+    return Entry(
+        event.outcome.value.replace("_", " "),
+        _OUTCOMES.get(event.outcome, Accent.CAREFUL),
+        text,
+        f"{event.trigger_source}, {event.decider}",
+        tuple(filter(None, reasons)),
+        ", ".join(hit.rail.value for hit in event.rails),
+    )
