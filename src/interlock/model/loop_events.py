@@ -67,6 +67,8 @@ class ModelAnswered(DomainEvent, frozen=True, kw_only=True, tag="model-answered"
     call: str
     decider: str
     failure: ModelFailure | None = None
+    asks_again: bool = False
+    """Whether it gets a second try: only after that it is known how it got on."""
     detail: str = ""
     usage: TokenUsage | None = None
     cost_micros: int

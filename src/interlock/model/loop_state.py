@@ -243,13 +243,15 @@ def _after_answer(loop: LoopState, event: ModelAnswered, at: int) -> LoopState:
         loop,
         spent_micros=loop.spent_micros - max(0, promised.micros - event.cost_micros),
         promised=_without(loop.promised, (event.call,)),
-        breakers={
-            **loop.breakers,
-            event.decider: Breaker()
-            if event.failure is None
-            else _broken(loop.breakers.get(event.decider, Breaker()), at),
-        },
+        breakers={**loop.breakers, event.decider: _breaker_after(loop, event, at)},
     )
+
+
+def _breaker_after(loop: LoopState, event: ModelAnswered, at: int) -> Breaker:
+    before = loop.breakers.get(event.decider, Breaker())
+    if event.asks_again:
+        return before
+    return Breaker() if event.failure is None else _broken(before, at)
 
 
 def _broken(breaker: Breaker, at: int) -> Breaker:

@@ -37,7 +37,7 @@ _OUTCOMES: Final = {
 """How a decision looks; what a rail kept back calls for care."""
 
 
-def loop_entry(event: LoopEvent, by: str) -> Entry:  # noqa: C901, PLR0911 - a case per event
+def loop_entry(event: LoopEvent, by: str) -> Entry:  # noqa: C901, PLR0911, PLR0912 - a case per event
     """Return what happened to the loop."""
     match event:
         case NoteAdded(note=note):

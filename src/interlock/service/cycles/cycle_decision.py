@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -48,11 +48,11 @@ _LONGEST_RAW: Final = 4_000
 _LONGEST_REASONING: Final = 1_000
 
 
-class Findings(NamedTuple):
+class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a cycle comes with when it asks to be decided."""
 
     scope: str
-    triggers: Sequence[str]
+    triggers: tuple[str, ...]
     """What it wants to answer."""
     decider: str
     proposal: Proposal = _IDLE
@@ -72,18 +72,16 @@ def decide_cycle(chain: LoopChain, findings: Findings) -> CycleDecided | None:
     return chain.do(lambda moment: _decided(moment, findings, settings))
 
 
-def held_choice(
-    chain: LoopChain, loop: LoopState, scope: str, digest_of: str
-) -> tuple[Held, Approval] | None:
+def held_choice(chain: LoopChain, loop: LoopState, scope: str, digest: str) -> Held | None:
     """Return what a scope waits for a person with, in the same state, once they have decided."""
     known = loop.scopes.get(scope)
     held = None if known is None else known.held
-    if held is None or held.state_hash != digest_of:
+    if held is None or held.state_hash != digest:
         return None
     approval = chain.governor.ledger.rows.approval(held.approval)
     if approval is None or approval.is_open_at(chain.governor.clock.now()):
         return None
-    return held, approval
+    return held
 
 
 def _decided(moment: Moment, findings: Findings, settings: SystemLoop) -> CycleDecided | None:

@@ -61,6 +61,8 @@ class Answered(NamedTuple):
     usage: TokenUsage | None = None
     failure: ModelFailure | None = None
     detail: str = ""
+    asks_again: bool = False
+    """Whether it is asked once more: only then it is known how it got on."""
 
 
 def settle(chain: LoopChain, call: str, decider: str, answer: Answered) -> None:
@@ -75,6 +77,7 @@ def settle(chain: LoopChain, call: str, decider: str, answer: Answered) -> None:
                 call=call,
                 decider=decider,
                 failure=answer.failure,
+                asks_again=answer.asks_again,
                 detail=clean(answer.detail)[:_LONGEST_DETAIL],
                 usage=usage,
                 cost_micros=answer.micros,

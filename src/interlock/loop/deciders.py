@@ -1,0 +1,220 @@
+"""DECIDE: who is asked, in which order, and what is done with what they say.
+
+What costs nothing comes first: a freeze, a person's word, a state that has not changed. Whatever
+a model says is a proposal: it is read strictly, and the rails decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from interlock.loop.model_decider import AskedModel, ModelReply, ModelUnavailableError
+from interlock.model.budget import TokenUsage
+from interlock.model.loop_events import ModelFailure
+from interlock.model.loop_state import LoopState, ScopeState
+from interlock.model.system_loop import LoopMode, Proposal, Snapshot, Trigger
+from interlock.policy.config.loop_section import SystemLoop
+from interlock.policy.loop.model_answer import (
+    InvalidAnswerError,
+    ModelQuestion,
+    proposal_from,
+    question,
+    repair_text,
+)
+from interlock.policy.loop.orientation import short_circuit, state_hash
+from interlock.policy.loop.rules_decider import RULES, by_rules
+from interlock.service.cycles.cycle_decision import Findings, held_choice
+from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.cycles.model_money import Answered, promise, settle
+
+NOBODY: Final = "nobody"
+"""What the slog calls it where no decider had to be asked."""
+PERSON: Final = "person"
+_OVERHEAD: Final = 2_000
+"""So many tokens more than bytes are in the text a provider may count: roles, schema, marks."""
+
+
+class Deciders:
+    """Whoever chooses the next action, by the policy's word."""
+
+    def __init__(
+        self, chain: LoopChain, model: Callable[[SystemLoop], AskedModel] | None = None
+    ) -> None:
+        self._chain = chain
+        self._model = model or model_from
+
+    def refused(self, scope: str, triggers: Sequence[Trigger]) -> Findings:
+        """Return that nobody is asked about what may not start a cycle."""
+        return Findings(scope=scope, triggers=_ids(triggers), decider=NOBODY)
+
+    def unasked(self, scope: str, triggers: Sequence[Trigger], loop: LoopState) -> Findings | None:
+        """Return what needs no look at the state: the loop is off or frozen."""
+        if loop.frozen is None and self._chain.settings.mode != LoopMode.OFF:
+            return None
+        return self.refused(scope, triggers)
+
+    def decided(
+        self, scope: str, triggers: Sequence[Trigger], snapshot: Snapshot, loop: LoopState
+    ) -> Findings:
+        """Return what is chosen in a state."""
+        settings, digest = self._chain.settings, state_hash(snapshot)
+        plain = Findings(scope=scope, triggers=_ids(triggers), decider=NOBODY, snapshot=snapshot)
+        held = held_choice(self._chain, loop, scope, digest)
+        if held is not None:
+            proposal = Proposal(choice=held.choice, reasoning=held.reasoning)
+            return msgspec.structs.replace(plain, decider=PERSON, proposal=proposal)
+        before = loop.scopes.get(scope, ScopeState()).state_hash
+        short = short_circuit(snapshot, triggers, settings, before=before)
+        if short is not None:
+            return msgspec.structs.replace(plain, short_circuit=short)
+        if settings.decider == RULES or settings.model is None:
+            return _by_rules(plain, triggers, settings)
+        return _Conversation(self._chain, self._model(settings), plain, triggers).findings()
+
+
+def model_from(settings: SystemLoop) -> AskedModel:
+    """Return the model that the policy names."""
+    return AskedModel(
+        model=settings.model or "",
+        base_url=settings.base_url or "",
+        api_key_variable=settings.api_key_variable or "",
+        timeout_s=float(settings.model_timeout_seconds),
+        max_output_tokens=settings.max_output_tokens,
+    )
+
+
+def _ids(triggers: Sequence[Trigger]) -> tuple[str, ...]:
+    return tuple(trigger.id for trigger in triggers)
+
+
+def _by_rules(plain: Findings, triggers: Sequence[Trigger], settings: SystemLoop) -> Findings:
+    snapshot = plain.snapshot or Snapshot(readings=())
+    proposal = by_rules(snapshot, triggers, settings)
+    return msgspec.structs.replace(plain, decider=RULES, proposal=proposal)
+
+
+class _Heard(NamedTuple):
+    """What came of asking a model once."""
+
+    text: str
+    answer: Answered
+    proposal: Proposal | None = None
+    invalid: str | None = None
+
+
+class _Conversation:
+    """One cycle's questions to a model: the question, and one more if the answer is unreadable."""
+
+    def __init__(
+        self,
+        chain: LoopChain,
+        model: AskedModel,
+        plain: Findings,
+        triggers: Sequence[Trigger],
+    ) -> None:
+        self._chain = chain
+        self._settings = chain.settings
+        self._model = model
+        self._plain = plain
+        self._triggers = triggers
+        self._snapshot = plain.snapshot or Snapshot(readings=())
+        self._decider = f"model {self._settings.model}"
+        self._spent = 0
+
+    def findings(self) -> Findings:
+        """Return what the model chooses, or what is done where it cannot."""
+        asked = question(self._snapshot, self._triggers, self._settings.job_names)
+        said = self._said(asked, None, None, is_last=False)
+        if not isinstance(said, Findings):
+            text, invalid = said
+            said = self._said(asked, text, repair_text(invalid), is_last=True)
+        if not isinstance(said, Findings):
+            text, invalid = said
+            said = self._with(raw=text, invalid=invalid)
+        return said
+
+    def _said(
+        self, asked: ModelQuestion, earlier: str | None, repair: str | None, *, is_last: bool
+    ) -> Findings | tuple[str, str]:
+        """Ask once; return the findings, or what was said and why it cannot be taken."""
+        most = self._most_micros(asked, earlier, repair)
+        promised = promise(
+            self._chain, self._plain.scope, self._decider, micros=most, spent=self._spent
+        )
+        if promised.call is None:
+            if promised.unpaid is not None:
+                return self._with(unpaid=promised.unpaid, raw=earlier or "")
+            return self._instead("it failed too often, and is left alone for now")
+        heard = self._heard(asked, earlier, repair, most or 0)
+        self._spent += heard.answer.micros
+        is_repaired = heard.invalid is not None and not is_last
+        answer = heard.answer._replace(asks_again=is_repaired)
+        settle(self._chain, promised.call, self._decider, answer)
+        if heard.proposal is not None:
+            return self._with(raw=heard.text, proposal=heard.proposal)
+        if heard.invalid is not None:
+            return heard.text, heard.invalid
+        return self._instead(heard.answer.detail)
+
+    def _heard(
+        self, asked: ModelQuestion, earlier: str | None, repair: str | None, most: int
+    ) -> _Heard:
+        """Ask the model; whatever goes wrong, it is charged no less than it may have cost."""
+        try:
+            reply = self._model.ask(asked, earlier, repair)
+        except ModelUnavailableError as error:
+            failed = Answered(micros=most, failure=error.failure, detail=str(error))
+            return _Heard("", failed)
+        usage = _usage(reply)
+        answer = Answered(micros=self._cost(usage, most), usage=usage)
+        try:
+            proposal = proposal_from(reply.text, self._snapshot, self._settings.job_names)
+        except InvalidAnswerError as error:
+            unreadable = answer._replace(failure=ModelFailure.UNREADABLE, detail=str(error))
+            return _Heard(reply.text, unreadable, invalid=str(error))
+        return _Heard(reply.text, answer, proposal)
+
+    def _most_micros(
+        self, asked: ModelQuestion, earlier: str | None, repair: str | None
+    ) -> int | None:
+        """Return what asking can cost at most; a token is never shorter than a byte."""
+        texts = (asked.system, asked.user, earlier or "", repair or "")
+        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+        return self._priced(
+            TokenUsage(
+                input_tokens=size + len(msgspec.json.encode(asked.schema)) + _OVERHEAD,
+                output_tokens=self._settings.max_output_tokens,
+            )
+        )
+
+    def _cost(self, usage: TokenUsage | None, most: int) -> int:
+        """Return what an answer cost; where the model does not say, as much as it can have."""
+        cost = None if usage is None else self._priced(usage)
+        return most if cost is None else min(cost, most)
+
+    def _priced(self, usage: TokenUsage) -> int | None:
+        name = (self._settings.model or "").rpartition(":")[2]
+        return self._chain.governor.context.prices.cost_micros(name, usage)
+
+    def _with(self, **more: object) -> Findings:
+        return msgspec.structs.replace(
+            self._plain, decider=self._decider, cost_micros=self._spent, **more
+        )
+
+    def _instead(self, why: str) -> Findings:
+        """Return what the rules choose in the model's place."""
+        found = _by_rules(self._plain, self._triggers, self._settings)
+        return msgspec.structs.replace(
+            found, degraded=f"{self._decider}: {why}", cost_micros=self._spent
+        )
+
+
+def _usage(reply: ModelReply) -> TokenUsage | None:
+    """Return what a model says that it used, if it says both."""
+    read, wrote = reply.input_tokens, reply.output_tokens
+    if read is None or wrote is None or min(read, wrote) < 0:
+        return None
+    return TokenUsage(input_tokens=read, output_tokens=wrote)
