@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import errno
+import fcntl
 import hashlib
 import io
 import os
@@ -24,7 +25,7 @@ import msgspec
 from interlock.descriptors import opened
 from interlock.errors import InputError, UnavailableError
 from interlock.model.system_loop import CloudEvent
-from interlock.policy.config.complaints import one_line
+from interlock.policy.config.complaints import as_clause, one_line
 from interlock.ports import Clock
 from interlock.service.records.context import SECOND
 from interlock.settings import environment
@@ -184,13 +185,15 @@ class AlertLog:
         import json  # noqa: PLC0415 - only who writes alerts needs it
 
         # Whatever is not ASCII is escaped: its text comes from anywhere, and a terminal obeys.
-        line = json.dumps(dict(alert), separators=(",", ":"), allow_nan=False).replace("\x7f", "\\u007f")
+        line = json.dumps(dict(alert), separators=(",", ":"), allow_nan=False).replace(
+            "\x7f", "\\u007f"
+        )
         try:
             self._append(f"{line}\n".encode())
         except OSError as error:
             raise DeliveryError(
                 f"alerts: cannot write to `{self._path or 'standard error'}`:"
-                f" {os.strerror(error.errno or 0).lower()}"
+                f" {as_clause(error.strerror or str(error))}"
             ) from error
 
     def _append(self, line: bytes) -> None:
@@ -199,12 +202,13 @@ class AlertLog:
             return
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with opened(self._path, _ALERTS) as file:
-            status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):
-                _write_whole(file, line)
-                return
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            # Others that write their alerts there are waited for; they take no time.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            size = os.fstat(file).st_size
             # A full disk may have cut the line before: it must not spoil this one.
-            is_torn = status.st_size > 0 and os.pread(file, 1, status.st_size - 1) != b"\n"
+            is_torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
             _write_whole(file, b"\n" + line if is_torn else line)
             os.fsync(file)
 
@@ -352,23 +356,16 @@ def _post(
             " certificate, or name the authority in `SSL_CERT_FILE`",
             is_final=True,
         ) from error
+    except HTTPException as error:
+        raise DeliveryError(f"{place} did not answer as HTTP does: {_broken(error)}") from error
     except OSError as error:
         reason = one_line(error.strerror or str(error) or type(error).__name__).lower()
         raise DeliveryError(f"{place} cannot be reached: {reason}") from error
-    except HTTPException as error:
-        raise DeliveryError(f"{place} did not answer as HTTP does: {_broken(error)}") from error
 
 
 def _broken(error: Exception) -> str:
-    from http.client import LineTooLong, RemoteDisconnected  # noqa: PLC0415 - see above
-
-    match error:
-        case RemoteDisconnected():
-            return "it hung up without a word"
-        case LineTooLong():
-            return "a line of it is too long"
-        case _:
-            return "is it a web server?"
+    hung_up = isinstance(error, ConnectionError)
+    return "it hung up without a word" if hung_up else "is it a web server?"
 
 
 def _refusal(
@@ -419,6 +416,8 @@ def _answer(endpoint: _Endpoint, request: _Request, link: _Link) -> HTTPResponse
     from http.client import HTTPConnection, HTTPResponse  # noqa: PLC0415 - only who delivers
 
     connection = HTTPConnection(endpoint.host, endpoint.port)
+    # Where it is the usual one, the port is no part of the name that the server is asked by.
+    connection.default_port = 443 if endpoint.is_tls else 80
     connection.sock = link
     headers = {"user-agent": "interlock", "connection": "close", **request.headers}
     # Who has seen enough hangs up early, and has answered then.
