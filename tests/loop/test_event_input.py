@@ -180,8 +180,8 @@ def test_other_names_count_as_the_policy_writes_them(
 
 
 def test_the_nearest_name_is_named() -> None:
-    assert refusal("agent/loop.compleet") == (
-        "no event is called `agent/loop.compleet`; did you mean `agent/loop.complete`?; other"
+    assert refusal("agent/lop.complete") == (
+        "no event is called `agent/lop.complete`; did you mean `agent/loop.complete`?; other"
         " names are added to the policy, below `[loop]`"
     )
     assert "`ci/done`" in refusal("ci/dome", known=["ci/done"])
