@@ -1,0 +1,1 @@
+"""What next? What is decided for the system loop, and what holds it back."""
