@@ -94,7 +94,7 @@ def why_invalid(text: str, snapshot: Snapshot | None = None) -> str:
         ({"action": "emit_alert", "message": "look"}, EmitAlert(message="look")),
         ({"action": "do_nothing"}, DoNothing()),
     ],
-    ids=lambda value: value["action"] if isinstance(value, dict) else "",
+    ids=["start", "notes", "recommendation", "alert", "plain alert", "nothing"],
 )
 def test_takes_each_action_with_its_parameters(choice: object, expected: Choice) -> None:
     assert read(an_answer(choice)) == Proposal(choice=expected, reasoning="why")
