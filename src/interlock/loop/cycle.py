@@ -7,15 +7,19 @@ transaction of the ledger. Between any two steps the process may die.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from interlock.errors import UnavailableError
 from interlock.loop.deciders import Deciders
 from interlock.loop.senses import Senses
 from interlock.model.loop_events import CycleDecided
 from interlock.model.system_loop import Trigger
-from interlock.service.cycles.cycle_decision import Findings, decide_cycle
+from interlock.service.cycles.cycle_decision import OUTDATED, Findings, decide_cycle
 from interlock.service.cycles.loop_chain import LoopChain
+
+_MOST_ROUNDS: Final = 8
 
 
 class Cycle:
@@ -46,14 +50,33 @@ class Cycle:
         return [msgspec.structs.replace(each, began_at=began_at) for each in found]
 
     def _thought(self, scope: str, triggers: Sequence[Trigger]) -> Findings:
-        unasked = self._deciders.unasked(scope, triggers, self._chain.state)
+        loop = self._chain.state
+        unasked = self._deciders.unasked(scope, triggers, loop)
         if unasked is not None:
             return unasked
-        snapshot = self._senses.snapshot()
-        # Read again: what was decided meanwhile counts.
-        return self._deciders.decided(scope, triggers, snapshot, self._chain.state)
+        found = self._deciders.decided(scope, triggers, self._senses.snapshot(), loop)
+        return msgspec.structs.replace(found, emitted_before=loop.emitted)
 
     def act(self, findings: Sequence[Findings]) -> Sequence[CycleDecided]:
-        """Put decisions on record, with what they emit; whatever was answered meanwhile is not."""
-        decided = [decide_cycle(self._chain, each) for each in findings]
+        """Put decisions on record, with what they emit; what was answered meanwhile stays so."""
+        decided = [self._decided(each) for each in findings]
         return [each for each in decided if each is not None]
+
+    def _decided(self, findings: Findings) -> CycleDecided | None:
+        for _ in range(_MOST_ROUNDS):
+            decided = decide_cycle(self._chain, findings)
+            if decided is not OUTDATED:
+                return decided
+            # Another cycle has acted meanwhile: the state is not what it was.
+            waiting = self._chain.state.triggers
+            triggers = [waiting[each] for each in findings.triggers if each in waiting]
+            thought = self._thought(findings.scope, triggers)
+            findings = msgspec.structs.replace(
+                thought,
+                began_at=findings.began_at,
+                cost_micros=findings.cost_micros + thought.cost_micros,
+            )
+        raise UnavailableError(
+            f"scope `{findings.scope}`: others acted {_MOST_ROUNDS} times while the state was"
+            " looked at: it is tried again"
+        )

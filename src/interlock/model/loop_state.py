@@ -52,6 +52,7 @@ _SETTLED: Final = frozenset(
 )
 """The outcomes after which the same state needs no second thought."""
 _MOST_ACTED: Final = 20
+_MOST_JOBS: Final = 200
 _MOST_SCOPES: Final = 200
 _MOST_SETTLED: Final = 50
 _MOST_RECOMMENDATIONS: Final = 100
@@ -148,6 +149,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     recent: tuple[Acted, ...] = ()
     """The last decisions that emitted something, the latest last."""
     outgoing: Mapping[str, Outgoing] = {}
+    jobs: Mapping[str, str] = {}
+    """The runs that were started and not looked at yet, each with its decision."""
     frozen: Freeze | None = None
     day: int = 0
     """The day that `spent_micros` is about, in days since 1970."""
@@ -198,11 +201,12 @@ def after_loop_event(loop: LoopState, event: LoopEvent, seq: int, at: int) -> Lo
             return replace(loop, frozen=None)
         case LoopCancelled(id=cancelled):
             return _after_cancel(loop, cancelled)
-        case RetrospectiveWritten(recommendations=new):
+        case RetrospectiveWritten(retrospective=retrospective, recommendations=new):
             known = {**loop.recommendations, **{each.id: each for each in new}}
             return replace(
                 loop,
                 retrospectives=loop.retrospectives + 1,
+                jobs=_without(loop.jobs, (retrospective.run,)),
                 recommendations=_bounded_recommendations(known),
             )
         case RecommendationSettled(id=settled, state=state):
@@ -345,7 +349,16 @@ def _after_delivery(loop: LoopState, event: DeliveryAttempted) -> LoopState:
     )
     others = _without(loop.outgoing, (event.event,))
     kept = {**others, event.event: replace(found, deliveries=left)} if left else others
-    return replace(loop, outgoing=kept)
+    return replace(loop, outgoing=kept, jobs=_jobs_after(loop, found, event))
+
+
+def _jobs_after(
+    loop: LoopState, found: Outgoing, event: DeliveryAttempted
+) -> Mapping[str, str]:
+    if found.action is not LoopAction.START_LOOP or event.error is not None or not event.result:
+        return loop.jobs
+    jobs = {**loop.jobs, event.result: found.decision_id}
+    return _without(jobs, tuple(jobs)[: max(0, len(jobs) - _MOST_JOBS)])
 
 
 def _after_cancel(loop: LoopState, cancelled: str) -> LoopState:

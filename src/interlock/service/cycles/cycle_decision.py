@@ -6,6 +6,7 @@ one decides.
 
 from __future__ import annotations
 
+import enum
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -63,11 +64,25 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: str | None = None
     unpaid: str | None = None
     cost_micros: int = 0
+    emitted_before: int = 0
+    """How many events the loop had emitted when the state was looked at."""
     began_at: int = 0
 
 
-def decide_cycle(chain: LoopChain, findings: Findings) -> CycleDecided | None:
-    """Decide a cycle and put it on record; None where everything was answered already."""
+class Outdated(enum.Enum):
+    """What a cycle is told that looked around before another one acted."""
+
+    OUTDATED = "outdated"
+
+
+OUTDATED: Final = Outdated.OUTDATED
+
+
+def decide_cycle(chain: LoopChain, findings: Findings) -> CycleDecided | Outdated | None:
+    """Decide a cycle and put it on record; None where everything was answered already.
+
+    Whoever looked around before another cycle acted has to look again.
+    """
     settings = chain.settings
     return chain.do(lambda moment: _decided(moment, findings, settings))
 
@@ -84,11 +99,15 @@ def held_choice(chain: LoopChain, loop: LoopState, scope: str, digest: str) -> H
     return held
 
 
-def _decided(moment: Moment, findings: Findings, settings: SystemLoop) -> CycleDecided | None:
+def _decided(
+    moment: Moment, findings: Findings, settings: SystemLoop
+) -> CycleDecided | Outdated | None:
     waiting = moment.run.loop.triggers
     triggers = [waiting[each] for each in findings.triggers if each in waiting]
     if not triggers:
         return None
+    if findings.snapshot is not None and moment.run.loop.emitted != findings.emitted_before:
+        return OUTDATED
     depth = max(trigger.depth for trigger in triggers)
     digest = "" if findings.snapshot is None else state_hash(findings.snapshot)
     choice = findings.proposal.choice
