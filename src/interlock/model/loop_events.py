@@ -6,7 +6,12 @@ import enum
 
 from interlock.model.budget import TokenUsage
 from interlock.model.domain_event import DomainEvent
-from interlock.model.recommendation import Recommendation, RecommendationState, Retrospective
+from interlock.model.recommendation import (
+    PatchOperation,
+    Recommendation,
+    RecommendationState,
+    Retrospective,
+)
 from interlock.model.system_loop import (
     Choice,
     CloudEvent,
@@ -169,8 +174,8 @@ class RecommendationSettled(DomainEvent, frozen=True, kw_only=True, tag="recomme
     before: str | None = None
     """The policy file as it was, by its digest."""
     after: str | None = None
-    undo_id: str | None = None
-    """What puts it back."""
+    patch: tuple[PatchOperation, ...] = ()
+    """What was changed, with what was there before."""
     note: str | None = None
 
 

@@ -209,12 +209,12 @@ def after_loop_event(loop: LoopState, event: LoopEvent, seq: int, at: int) -> Lo
                 jobs=_without(loop.jobs, (retrospective.run,)),
                 recommendations=_bounded_recommendations(known),
             )
-        case RecommendationSettled(id=settled, state=state):
+        case RecommendationSettled(id=settled, state=state, patch=patch):
             found = loop.recommendations.get(settled)
             if found is None:
                 return loop
             others = _without(loop.recommendations, (settled,))
-            known = {**others, settled: replace(found, state=state)}
+            known = {**others, settled: replace(found, state=state, patch=patch or found.patch)}
             return replace(loop, recommendations=_bounded_recommendations(known))
         case _:
             assert_never(event)
@@ -352,9 +352,7 @@ def _after_delivery(loop: LoopState, event: DeliveryAttempted) -> LoopState:
     return replace(loop, outgoing=kept, jobs=_jobs_after(loop, found, event))
 
 
-def _jobs_after(
-    loop: LoopState, found: Outgoing, event: DeliveryAttempted
-) -> Mapping[str, str]:
+def _jobs_after(loop: LoopState, found: Outgoing, event: DeliveryAttempted) -> Mapping[str, str]:
     if found.action is not LoopAction.START_LOOP or event.error is not None or not event.result:
         return loop.jobs
     jobs = {**loop.jobs, event.result: found.decision_id}

@@ -9,7 +9,12 @@ from interlock.errors import InputError
 from interlock.ledger.projection import retrospective_key
 from interlock.model.loop_events import RecommendationSettled, RetrospectiveWritten
 from interlock.model.principal import Principal
-from interlock.model.recommendation import Recommendation, RecommendationState, Retrospective
+from interlock.model.recommendation import (
+    PatchOperation,
+    Recommendation,
+    RecommendationState,
+    Retrospective,
+)
 from interlock.model.system_loop import LOOP_RUN
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.records.context import Moment
@@ -45,6 +50,7 @@ class Settlement(NamedTuple):
     before: str | None = None
     """The digest of the policy file as it was."""
     after: str | None = None
+    patch: tuple[PatchOperation, ...] = ()
     note: str | None = None
 
 
@@ -62,6 +68,7 @@ def settle_recommendation(
                 state=settlement.state,
                 before=settlement.before,
                 after=settlement.after,
+                patch=settlement.patch,
                 note=None if note is None else moment.context.clean(note)[:_LONGEST_NOTE],
             )
         )

@@ -10,7 +10,7 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import answer_key, decision_key, trigger_key
 from interlock.ledger.transaction import Transaction
-from interlock.model.events import Record, RunStarted
+from interlock.model.events import RunStarted
 from interlock.model.loop_events import (
     CycleDecided,
     DeliveryAttempted,
@@ -280,20 +280,18 @@ class LoopChain:
 
     # What is looked up.
 
-    def decision(self, decision_id: str) -> tuple[Record, CycleDecided] | None:
+    def decision(self, decision_id: str) -> CycleDecided | None:
         """Return a decision by its id, or by that of the event that it emitted."""
         rows = self.governor.ledger.rows
         row = rows.key(LOOP_RUN, decision_key(decision_id))
         return None if row is None else decision_at(self.governor, row.seq)
 
 
-def decision_at(governor: Governor, seq: int) -> tuple[Record, CycleDecided] | None:
+def decision_at(governor: Governor, seq: int) -> CycleDecided | None:
     """Return the decision that stands at a place of the chain."""
     row = governor.ledger.rows.record(LOOP_RUN, seq)
-    record = None if row is None else decoded(row.body)
-    if record is None or not isinstance(record.event, CycleDecided):
-        return None
-    return record, record.event
+    event = None if row is None else decoded(row.body).event
+    return event if isinstance(event, CycleDecided) else None
 
 
 def _of_note(note: Note, cause: str | None, now: int) -> Trigger:
