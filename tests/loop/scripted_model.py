@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, cast
@@ -41,7 +41,7 @@ class ScriptedModel:
 
 
 @contextmanager
-def scripted_model(*answers: Answer) -> Iterator[ScriptedModel]:
+def scripted_model(*answers: Answer) -> Generator[ScriptedModel]:
     """Serve some answers, one after the other."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.script = ScriptedModel(server.server_port, *answers)

@@ -64,7 +64,8 @@ def a_question() -> ModelQuestion:
 
 def a_model(url: str, **settings: Any) -> AskedModel:
     known: dict[str, Any] = {"model": "scripted", "base_url": url, "timeout_s": LONG_ENOUGH_S}
-    return AskedModel(**{**known, "max_output_tokens": 300, **settings})
+    known["max_output_tokens"] = 300
+    return AskedModel(**(known | settings))
 
 
 def reply_to(*answers: Answer) -> ModelReply:
@@ -234,7 +235,11 @@ def test_waits_no_longer_than_it_may(answer: Answer) -> None:
 
 def test_does_not_wait_for_a_name_that_nobody_resolves(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(LONG_ENOUGH_S))
+
+    def never(*_: object, **__: object) -> None:
+        over.wait(LONG_ENOUGH_S)
+
+    monkeypatch.setattr(socket, "getaddrinfo", never)
     model = a_model("http://model.invalid/v1", timeout_s=0.5)
     try:
         with pytest.raises(ModelUnavailableError) as caught:
@@ -292,7 +297,9 @@ def named(model: str, **settings: Any) -> AskedModel:
         ("openai:gpt-5", {"api_key_variable": "NOT_SET"}, "variable `NOT_SET`, which is to hold"),
         ("openai:gpt-5", {}, "OPENAI_API_KEY"),
         ("anthropic:claude-opus-5", {}, "`pip install 'pydantic-ai-slim[anthropic]'`"),
-        ("nobody:knows", {}, "model `nobody:knows`"),
+        ("nobody:knows", {}, "provider `nobody` is not known"),
+        ("elevenlabs:x", {"api_key_variable": KEY_VARIABLE}, "Unknown model: elevenlabs:x"),
+        ("snowflake:x", {"api_key_variable": KEY_VARIABLE}, "cannot be held to a limit of time"),
     ],
 )
 def test_a_model_that_cannot_be_asked_as_configured(
@@ -302,6 +309,32 @@ def test_a_model_that_cannot_be_asked_as_configured(
         named(model, **settings).ask(a_question())
 
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "host"),
+    [
+        ("openai:gpt-5", b"api.openai.com"),
+        ("openai:gpt-4o", b"api.openai.com"),
+        ("openai-chat:o3", b"api.openai.com"),
+        ("deepseek:deepseek-chat", b"api.deepseek.com"),
+    ],
+)
+def test_a_provider_is_asked_by_its_name(
+    model: str, host: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved: list[object] = []
+
+    def unknown(name: object, *_: object, **__: object) -> None:
+        resolved.append(name)
+        raise socket.gaierror("not in a test")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ModelUnavailableError) as caught:
+        named(model, api_key_variable=KEY_VARIABLE).ask(a_question())
+
+    assert caught.value.failure is ModelFailure.UNAVAILABLE
+    assert resolved == [host]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ MOST_READ: Final = 1_048_576
 """How many bytes are read of what a provider sends, thoughts and all."""
 LONGEST_REPEATED: Final = 4_000
 """How many characters of its answer a model is shown again: a flood is not paid for twice."""
-_RETRIES: Final = "max_retries"
 _QUOTA: Final = (402, 429)
 _GOOD: Final = range(200, 300)
 _EXTRA: Final = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
@@ -111,7 +110,7 @@ class AskedModel:
         self, question: ModelQuestion, history: list[ModelMessage], wire: _Wire
     ) -> ModelResponse:
         import httpx2  # noqa: PLC0415 - only whoever asks a model pays for it
-        from pydantic_ai.direct import model_request  # noqa: PLC0415 - the same
+        from pydantic_ai.direct import model_request  # noqa: PLC0415 - heavy, loaded when asking
 
         # Neither a proxy nor a password comes out of the environment.
         transport = cast("httpx2.AsyncBaseTransport", wire)
@@ -130,7 +129,7 @@ class AskedModel:
     def _built(self, client: httpx2.AsyncClient) -> Model:
         """Return the model as its package knows it, speaking through our client."""
         from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - heavy, loaded when asking
-        from pydantic_ai.models import infer_model  # noqa: PLC0415 - the same
+        from pydantic_ai.models import infer_model  # noqa: PLC0415 - heavy, loaded when asking
 
         key = self._key()
         try:
@@ -148,8 +147,8 @@ class AskedModel:
             ) from None
 
     def _compatible(self, client: httpx2.AsyncClient, key: str | None) -> Model:
-        from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - heavy
-        from pydantic_ai.providers.openai_compatible import (  # noqa: PLC0415 - heavy
+        from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - heavy, loaded when asking
+        from pydantic_ai.providers.openai_compatible import (  # noqa: PLC0415 - heavy, loaded when asking
             OpenAICompatibleProvider,
         )
 
@@ -173,15 +172,19 @@ class AskedModel:
     def _settings(self, model: Model) -> ModelSettings:
         settings: ModelSettings = {
             "max_tokens": self._max_output_tokens,
-            "temperature": 0.0,
             "request_timeout": self._timeout_s,
         }
+        # What thinks before it answers takes no temperature.
+        if not model.profile.get("thinking_enabled_by_default", False):
+            settings["temperature"] = 0.0
         # What does not know this setting is kept from asking twice by the wire.
-        return settings if _RETRIES in model.unsupported_settings else {**settings, _RETRIES: 0}
+        if "max_retries" not in model.unsupported_settings:
+            settings["max_retries"] = 0
+        return settings
 
     def _parameters(self, model: Model, question: ModelQuestion) -> ModelRequestParameters:
-        from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - heavy
-        from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415 - heavy
+        from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - heavy, loaded when asking
+        from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415 - heavy, loaded when asking
 
         if not model.profile.get("supports_json_schema_output", False):
             return ModelRequestParameters(output_mode="text")
@@ -194,7 +197,7 @@ class AskedModel:
         return ModelRequestParameters(output_mode="native", output_object=schema)
 
     def _failed(self, error: Exception, wire: _Wire) -> ModelUnavailableError:
-        from pydantic_ai.exceptions import (  # noqa: PLC0415 - heavy
+        from pydantic_ai.exceptions import (  # noqa: PLC0415 - heavy, loaded when asking
             ModelRequestTimeout,
             ModelTimeoutError,
         )
@@ -331,10 +334,17 @@ def _finished(work: Coroutine[object, object, _Result]) -> _Result:
 
 
 def _provider(name: str, client: httpx2.AsyncClient, key: str | None) -> Provider[object]:
-    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - heavy
+    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - heavy, loaded when asking
 
+    try:
+        kind = infer_provider_class(name)
+    except ValueError:
+        raise InputError(
+            f"provider `{name}` is not known: name one that pydantic-ai knows, as `openai`, or the"
+            " `base_url` of an OpenAI-compatible API"
+        ) from None
     known = {"http_client": client} if key is None else {"http_client": client, "api_key": key}
-    provider = infer_provider_class(name)(**known)
+    provider = kind(**known)
     place = provider.base_url.rstrip("/")
     for variable, value in os.environ.items():
         if variable.endswith(_ELSEWHERE) and value.rstrip("/") == place:
