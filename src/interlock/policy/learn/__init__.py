@@ -1,0 +1,1 @@
+"""What finished runs teach: looked back at, and turned into what the policy should say."""
