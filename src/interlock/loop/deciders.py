@@ -11,11 +11,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from interlock.errors import InputError
 from interlock.loop.model_decider import AskedModel, ModelReply, ModelUnavailableError
 from interlock.model.budget import TokenUsage
 from interlock.model.loop_events import ModelFailure
 from interlock.model.loop_state import LoopState, ScopeState
-from interlock.model.system_loop import LoopMode, Proposal, Snapshot, Trigger
+from interlock.model.system_loop import DoNothing, LoopMode, Proposal, Snapshot, Trigger
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.model_answer import (
     InvalidAnswerError,
@@ -24,7 +25,12 @@ from interlock.policy.loop.model_answer import (
     question,
     repair_text,
 )
-from interlock.policy.loop.orientation import short_circuit, state_hash
+from interlock.policy.loop.orientation import (
+    NOTHING_ACTIONABLE,
+    SAME_STATE,
+    short_circuit,
+    state_hash,
+)
 from interlock.policy.loop.rules_decider import RULES, by_rules
 from interlock.service.cycles.cycle_decision import Findings, held_choice
 from interlock.service.cycles.loop_chain import LoopChain
@@ -33,6 +39,10 @@ from interlock.service.cycles.model_money import Answered, promise, settle
 NOBODY: Final = "nobody"
 """What the slog calls it where no decider had to be asked."""
 PERSON: Final = "person"
+_SHORT_CIRCUITS: Final = {
+    NOTHING_ACTIONABLE: "nothing calls for an action",
+    SAME_STATE: "nothing has changed since the last decision",
+}
 _OVERHEAD: Final = 2_000
 """So many tokens more than bytes are in the text a provider may count: roles, schema, marks."""
 
@@ -48,7 +58,9 @@ class Deciders:
 
     def refused(self, scope: str, triggers: Sequence[Trigger]) -> Findings:
         """Return that nobody is asked about what may not start a cycle."""
-        return Findings(scope=scope, triggers=_ids(triggers), decider=NOBODY)
+        return Findings(
+            scope=scope, triggers=_ids(triggers), decider=NOBODY, proposal=_idle("nobody was asked")
+        )
 
     def unasked(self, scope: str, triggers: Sequence[Trigger], loop: LoopState) -> Findings | None:
         """Return what needs no look at the state: the loop is off or frozen."""
@@ -69,7 +81,9 @@ class Deciders:
         before = loop.scopes.get(scope, ScopeState()).state_hash
         short = short_circuit(snapshot, triggers, settings, before=before)
         if short is not None:
-            return msgspec.structs.replace(plain, short_circuit=short)
+            return msgspec.structs.replace(
+                plain, short_circuit=short, proposal=_idle(_SHORT_CIRCUITS[short])
+            )
         if settings.decider == RULES or settings.model is None:
             return _by_rules(plain, triggers, settings)
         return _Conversation(self._chain, self._model(settings), plain, triggers).findings()
@@ -84,6 +98,10 @@ def model_from(settings: SystemLoop) -> AskedModel:
         timeout_s=float(settings.model_timeout_seconds),
         max_output_tokens=settings.max_output_tokens,
     )
+
+
+def _idle(why: str) -> Proposal:
+    return Proposal(choice=DoNothing(), reasoning=why)
 
 
 def _ids(triggers: Sequence[Trigger]) -> tuple[str, ...]:
@@ -168,6 +186,10 @@ class _Conversation:
         except ModelUnavailableError as error:
             failed = Answered(micros=most, failure=error.failure, detail=str(error))
             return _Heard("", failed)
+        except InputError as error:
+            # It was never asked: a key or a package is missing.
+            unasked = Answered(micros=0, failure=ModelFailure.UNAVAILABLE, detail=str(error))
+            return _Heard("", unasked)
         usage = _usage(reply)
         answer = Answered(micros=self._cost(usage, most), usage=usage)
         try:

@@ -1,4 +1,4 @@
-"""The outbox: every event that was emitted is handed to every sink, again and again until it has it.
+"""The outbox: every event that was emitted is handed to every sink until that has it.
 
 An event is in the record of its decision: it is neither lost nor doubled, and its id never
 changes. While the loop is frozen, nothing is handed to anybody.

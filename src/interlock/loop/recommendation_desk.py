@@ -80,7 +80,8 @@ class RecommendationDesk:
     def _approval(self, approval_id: str) -> Principal | None:
         """Return the operator who approved, as the record names them."""
         approval = self._chain.governor.ledger.rows.approval(approval_id)
-        kind, _, name = ((approval and approval.decided_by) or "").partition(":")
+        decided_by = None if approval is None else approval.decided_by
+        kind, _, name = (decided_by or "").partition(":")
         if kind != PrincipalKind.OPERATOR.value:
             return None
         return Principal(kind=PrincipalKind.OPERATOR, name=name)

@@ -26,7 +26,6 @@ from interlock.model.system_loop import (
     Choice,
     CloudEvent,
     CycleOutcome,
-    DoNothing,
     LoopAction,
     LoopMode,
     Proposal,
@@ -44,7 +43,6 @@ from interlock.service.records.context import SECOND, Moment, new_id
 
 HANDLERS: Final = "interlock"
 """The sink that is always there: Interlock does itself what an event asks for."""
-_IDLE: Final = Proposal(choice=DoNothing(), reasoning="")
 _LONGEST_RAW: Final = 4_000
 _LONGEST_REASONING: Final = 1_000
 
@@ -56,7 +54,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     triggers: tuple[str, ...]
     """What it wants to answer."""
     decider: str
-    proposal: Proposal = _IDLE
+    proposal: Proposal
     snapshot: Snapshot | None = None
     short_circuit: str | None = None
     degraded: str | None = None
