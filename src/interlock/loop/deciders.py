@@ -73,7 +73,7 @@ class Deciders:
     ) -> Findings:
         """Return what is chosen in a state."""
         settings, digest = self._chain.settings, state_hash(snapshot)
-        plain = Findings(scope=scope, triggers=_ids(triggers), decider=NOBODY, snapshot=snapshot)
+        plain = msgspec.structs.replace(self.refused(scope, triggers), snapshot=snapshot)
         held = held_choice(self._chain, loop, scope, digest)
         if held is not None:
             proposal = Proposal(choice=held.choice, reasoning=held.reasoning)
