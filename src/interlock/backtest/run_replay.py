@@ -14,11 +14,13 @@ from typing import assert_never, cast
 
 import msgspec
 
+from interlock.backtest.cycle_replay import cycle_then_and_now
 from interlock.ledger.chain import read_chain, records_of
 from interlock.model import events
 from interlock.model.action import CommandAction
 from interlock.model.arbitration import Ruling
 from interlock.model.control_state import meter_with_words
+from interlock.model.loop_events import CycleDecided
 from interlock.model.review import ReviewDecision, ReviewOutcome, Unreadable
 from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
 from interlock.model.verdict import Finding
@@ -35,7 +37,7 @@ from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
 
 Values = dict[str, object]
-Judgement = events.ActionJudged | events.StepJudged | events.StopJudged | ReviewEvent
+Judgement = events.ActionJudged | events.StepJudged | events.StopJudged | ReviewEvent | CycleDecided
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,13 +69,22 @@ def replay_run(
     for record, _ in read_chain(records_of(rows, run_id), run_id):
         event = record.event
         if isinstance(event, Judgement):
-            is_action = isinstance(event, events.ActionJudged)
-            policy_hash = event.verdict.policy_hash if is_action else state.policy_hash
-            policy = policy_by_hash(policy_hash).placed(state.own_places)
+            policy = policy_by_hash(_policy_hash(event, state)).placed(state.own_places)
             then, now = _then_and_now(event, state, policy)
             differences = _between("", msgspec.to_builtins(then), msgspec.to_builtins(now))
             yield Replayed(seq=record.seq, differences=tuple(differences))
         state = folded(state, record)
+
+
+def _policy_hash(event: Judgement, state: RunState) -> str:
+    """Return the policy that something was decided under."""
+    match event:
+        case events.ActionJudged(verdict=verdict):
+            return verdict.policy_hash
+        case CycleDecided(policy_hash=policy_hash):
+            return policy_hash
+        case _:
+            return state.policy_hash
 
 
 def _then_and_now(
@@ -103,6 +114,8 @@ def _then_and_now(
             return then, _verdict_now(event, state, policy)
         case events.ReviewChosen(decision=decision):
             return {"decision": decision}, {"decision": _choice_now(event, state, policy)}
+        case CycleDecided():
+            return cycle_then_and_now(event, state.loop, policy.config.loop)
         case _:
             assert_never(event)
 

@@ -15,14 +15,16 @@ from msgspec.structs import replace
 from interlock.errors import InputError, LedgerError
 from interlock.ledger.projection import FORGOTTEN, Projection, project, report_key
 from interlock.ledger.verification import Mismatch
-from interlock.model import events
+from interlock.model import events, loop_events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Account, Amounts, BudgetBalance, Dimension, Limits
 from interlock.model.control_state import ControlState, Reviews
 from interlock.model.facts import Facts
+from interlock.model.loop_state import DAY, LoopState
 from interlock.model.rows import Changes, KeyRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus, folded
 from interlock.model.step import Remaining, StepContext, remaining_field
+from interlock.model.system_loop import RailFacts
 from interlock.model.verdict import Decision
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import stored_policy
@@ -96,6 +98,8 @@ class Grounds:
                 yield from run.unlike_promise(of, released)
             case events.ReservationLapsed(of=of, released=released):
                 yield from run.unlike_promise(of, released)
+            case loop_events.CycleDecided() as event:
+                yield from run.as_cycle(event, record.at)
             case events.ApprovalDecided(id=approval_id):
                 yield from run.as_decided(approval_id)
             case events.ApprovalUsed(id=approval_id):
@@ -236,8 +240,29 @@ class _Run(Projection):
         if approval is None or not approval.is_usable_at(at):
             yield f"approval `{approval_id}` cannot be used: it is {_told(approval)}"
         judged = self._before
-        if not isinstance(judged, events.ActionJudged) or judged.facts.granted != approval_id:
+        is_judged = isinstance(judged, events.ActionJudged | loop_events.CycleDecided)
+        if not is_judged or judged.facts.granted != approval_id:
             yield f"approval `{approval_id}` let nothing through"
+
+    def as_cycle(self, event: loop_events.CycleDecided, at: int) -> Iterator[str]:
+        """Yield why the loop cannot have decided this."""
+        loop = self.state.loop
+        unknown = [each for each in event.triggers if each not in loop.triggers]
+        if unknown or not event.triggers:
+            yield f"it answers what does not wait: {', '.join(unknown) or 'nothing'}"
+        facts = RailFacts(
+            frozen=None if loop.frozen is None else loop.frozen.reason,
+            acted=loop.acted_within_hour(event.choice.action, at),
+            outgoing=len(loop.outgoing),
+            spent_micros=loop.spent_on(at // DAY),
+            granted=event.facts.granted,
+            denied=event.facts.denied,
+        )
+        if event.facts != facts:
+            yield f"it was decided on {event.facts}, and the records say {facts}"
+        granted = None if facts.granted is None else self.approval(facts.granted)
+        if facts.granted is not None and (granted is None or not granted.is_usable_at(at)):
+            yield f"it was decided with approval `{facts.granted}`, which is {_told(granted)}"
 
     def unlike_promise(self, of: int | None, returned: Amounts) -> Iterator[str]:
         """Yield that more or less goes back than was reserved."""
@@ -251,7 +276,9 @@ class _Run(Projection):
         self._asked.clear()
         self.changes = Changes()
         control = ControlState(hold=self.state.control.hold)
-        state = replace(self.state, control=control, reviews=Reviews(), report=None)
+        state = replace(
+            self.state, control=control, reviews=Reviews(), loop=LoopState(), report=None
+        )
         self.state = replace(state, files=frozenset(), written={}, granted=frozenset())
 
 

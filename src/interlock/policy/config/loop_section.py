@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from interlock.model.system_loop import LoopAction
 from interlock.policy.config.key import (
     Budget,
     Choice,
@@ -226,13 +225,15 @@ secret-variable = "INTERLOCK_WEBHOOK_SECRET"
 """,
     )
 
-    def may(self, action: LoopAction) -> str:
-        """Return what becomes of an action: `allow`, `require-confirmation` or `off`."""
-        return "allow" if action is LoopAction.DO_NOTHING else getattr(self, action.value)
+    # The words of the loop are not loaded for whoever only asks about an action of an agent.
 
-    def per_hour(self, action: LoopAction) -> int:
+    def may(self, action: str) -> str:
+        """Return what becomes of an action: `allow`, `require-confirmation` or `off`."""
+        return getattr(self, action, "allow")
+
+    def per_hour(self, action: str) -> int:
         """Return how many of an action may be emitted within an hour."""
-        return getattr(self, f"{action.value}_per_hour")
+        return getattr(self, f"{action}_per_hour")
 
     @property
     def job_names(self) -> tuple[str, ...]:
