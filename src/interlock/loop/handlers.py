@@ -35,6 +35,8 @@ class Handled(NamedTuple):
     """The notes that are taken from the queue with it."""
     afterwards: Callable[[], object] = object
     """What is done once it is on record that this process does it, and no other."""
+    otherwise: Callable[[], object] = object
+    """What is done where another one was faster."""
 
 
 class Handlers:
@@ -55,7 +57,9 @@ class Handlers:
             case StartLoop(job=job):
                 run_id, decision_id = self._jobs.prepare(job), decided.decision_id
                 return Handled(
-                    run_id, afterwards=lambda: self._jobs.begin(job, run_id, decision_id)
+                    run_id,
+                    afterwards=lambda: self._jobs.begin(job, run_id, decision_id),
+                    otherwise=lambda: self._jobs.drop(run_id),
                 )
             case ProcessNotes(notes=notes):
                 return self._process(notes, decided)

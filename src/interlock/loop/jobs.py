@@ -73,6 +73,10 @@ class Jobs:
             self._running[run_id] = thread, deadline
         thread.start()
 
+    def drop(self, run_id: str) -> None:
+        """Close the run of a job that somebody else has started."""
+        Run(self._chain.governor, run_id).finish("abandoned")
+
     def wait(self) -> None:
         """Wait for every job that runs here."""
         for thread, _ in list(self._running.values()):

@@ -68,8 +68,7 @@ class Outbox:
             self._put_off(event, sink, attempt, error)
             return False
         arrived = self._chain.attempt(event, sink, result=handled.result, notes=handled.notes)
-        if arrived:
-            handled.afterwards()
+        (handled.afterwards if arrived else handled.otherwise)()
         return arrived
 
     def _handed(self, decided: CycleDecided, sink: str, attempt: int) -> Handled:

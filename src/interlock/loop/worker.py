@@ -25,6 +25,7 @@ _DELIVERY: Final = "delivery"
 _LESSON: Final = "lesson"
 _AGAIN_AFTER: Final = 60_000_000
 """What was begun so long ago and is still to be done is begun once more."""
+_GRACE: Final = 30_000_000
 _LONGEST_SILENCE_S: Final = 15.0
 _KEPT_S: Final = 7 * 24 * 3600.0
 """Finished flows are forgotten by the engine after so long; the ledger keeps everything."""
@@ -107,7 +108,9 @@ class LoopWorker:
         if loop.chain.state.frozen is None:
             for due in loop.outbox.waiting():
                 what = f"{due.event} {due.sink} {due.attempt}"
-                self._begin(_DELIVERY, what, [due.event, due.sink], due_at=due.at)
+                # The first try belongs to the cycle itself, unless it has died before that.
+                due_at = due.at if due.attempt > 1 else due.at + _GRACE
+                self._begin(_DELIVERY, what, [due.event, due.sink], due_at=due_at)
 
     def _begin(self, flow: str, what: str, argument: JsonValue, *, due_at: int) -> None:
         now = self._loop.now
