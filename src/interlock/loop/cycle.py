@@ -51,7 +51,7 @@ class Cycle:
 
     def _thought(self, scope: str, triggers: Sequence[Trigger]) -> Findings:
         loop = self._chain.state
-        unasked = self._deciders.unasked(scope, triggers, loop)
+        unasked = self._deciders.unasked(scope, triggers)
         if unasked is not None:
             return unasked
         found = self._deciders.decided(scope, triggers, self._senses.snapshot(), loop)

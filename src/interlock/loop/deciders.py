@@ -62,9 +62,9 @@ class Deciders:
             scope=scope, triggers=_ids(triggers), decider=NOBODY, proposal=_idle("nobody was asked")
         )
 
-    def unasked(self, scope: str, triggers: Sequence[Trigger], loop: LoopState) -> Findings | None:
+    def unasked(self, scope: str, triggers: Sequence[Trigger]) -> Findings | None:
         """Return what needs no look at the state: the loop is off or frozen."""
-        if loop.frozen is None and self._chain.settings.mode != LoopMode.OFF:
+        if self._chain.standstill is None and self._chain.settings.mode != LoopMode.OFF:
             return None
         return self.refused(scope, triggers)
 

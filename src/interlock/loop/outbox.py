@@ -57,7 +57,7 @@ class Outbox:
         loop = self._chain.state
         found = loop.outgoing.get(event)
         waiting = [] if found is None else [each for each in found.deliveries if each.sink == sink]
-        if found is None or not waiting or loop.frozen is not None:
+        if found is None or not waiting or self._chain.standstill is not None:
             return False
         attempt, decided = waiting[0].attempts + 1, decision_at(self._chain.governor, found.seq)
         if decided is None:

@@ -105,7 +105,7 @@ class LoopWorker:
             scopes[each.scope] = min(due, scopes.get(each.scope, due))
         for scope, (due_at, first) in scopes.items():
             self._begin(_CYCLE, f"{scope} {first}", scope, due_at=due_at)
-        if loop.chain.state.frozen is None:
+        if loop.chain.standstill is None:
             for due in loop.outbox.waiting():
                 what = f"{due.event} {due.sink} {due.attempt}"
                 # The first try belongs to the cycle itself, unless it has died before that.

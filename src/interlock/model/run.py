@@ -162,6 +162,13 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return statistics_of(control.tally, control.decisions, self.spent.tokens)
 
     @property
+    def standstill(self) -> str | None:
+        """Of the loop's own run: why it lets nothing out, where a person stopped it."""
+        if self.loop.frozen is not None:
+            return self.loop.frozen.reason
+        return None if self.control.hold is None else self.control.hold.reason
+
+    @property
     def own_scope(self) -> str:
         """The account of the run by itself."""
         return f"run/{self.id}"

@@ -251,7 +251,7 @@ class _Run(Projection):
         if unknown or not event.triggers:
             yield f"it answers what does not wait: {', '.join(unknown) or 'nothing'}"
         facts = RailFacts(
-            frozen=None if loop.frozen is None else loop.frozen.reason,
+            frozen=self.state.standstill,
             acted=loop.acted_within_hour(event.choice.action, at),
             outgoing=len(loop.outgoing),
             spent_micros=loop.spent_on(at // DAY),

@@ -158,7 +158,7 @@ def _source_of(triggers: Sequence[Trigger]) -> str:
 def _facts(moment: Moment, action: LoopAction, approval: Approval | None) -> RailFacts:
     loop, now = moment.run.loop, moment.now
     return RailFacts(
-        frozen=None if loop.frozen is None else loop.frozen.reason,
+        frozen=moment.run.standstill,
         acted=loop.acted_within_hour(action, now),
         outgoing=len(loop.outgoing),
         spent_micros=loop.spent_on(now // DAY),

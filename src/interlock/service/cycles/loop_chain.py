@@ -79,6 +79,12 @@ class LoopChain:
         run = self.governor.ledger.state(LOOP_RUN)
         return LoopState() if run is None else run.loop
 
+    @property
+    def standstill(self) -> str | None:
+        """Why nothing is let out, where a person has frozen or halted the loop."""
+        run = self.governor.ledger.state(LOOP_RUN)
+        return None if run is None else run.standstill
+
     def do(self, plan: Callable[[Moment], T], by: Principal | None = None) -> T:
         """Do something about the loop in a transaction, by the system or by somebody."""
 

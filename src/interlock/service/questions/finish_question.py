@@ -21,6 +21,7 @@ from interlock.model.review import (
     ReviewPurpose,
 )
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.system_loop import LOOP_RUN
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import (
     COMPLETION,
@@ -142,8 +143,8 @@ class FinishQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def prepare(self, asking: Asking) -> Work[Decided[Report | UnfinishedError]]:
         """Look at how it says it ends."""
-        if self.run_id == LEDGER_RUN:
-            raise InputError("the ledger's own chain is never finished")
+        if self.run_id in (LEDGER_RUN, LOOP_RUN):
+            raise InputError(f"`{self.run_id}` is a chain of Interlock's own: it is never finished")
         asked = asking.of_run(self.run_id)
         return asked.work(_PreparedFinish(asked, self).decide)
 
