@@ -18,7 +18,13 @@ from interlock.model.system_loop import (
     Snapshot,
     Source,
 )
-from interlock.policy.loop.rules_decider import APPLICABLE, JOB, UNDELIVERED, subject_of
+from interlock.policy.loop.rules_decider import (
+    APPLICABLE,
+    JOB,
+    UNDELIVERED,
+    subject_of,
+    undelivered_text,
+)
 from interlock.service.cycles.loop_chain import LoopChain
 
 MINUTE: Final = 60_000_000
@@ -189,7 +195,7 @@ class OwnSources:
 
     def _undelivered(self) -> Sequence[Item]:
         return [
-            Item(id=each.event, kind=UNDELIVERED, text=each.action.value)
+            Item(id=each.event, kind=UNDELIVERED, text=undelivered_text(each.choice))
             for each in self._chain.state.outgoing.values()
         ]
 

@@ -100,7 +100,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
 
     event: str
     decision_id: str
-    action: LoopAction
+    choice: Choice
     seq: int
     """The record that holds it."""
     deliveries: tuple[Delivery, ...]
@@ -165,6 +165,13 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def acted_within_hour(self, action: LoopAction, now: int) -> int:
         """Return how many of these were emitted within the last hour."""
         return len([at for at in self.acted.get(action.value, ()) if at > now - HOUR])
+
+    def acted_since(self, emitted: int) -> tuple[Acted, ...] | None:
+        """Return what was emitted since there were so many; None where that is not known."""
+        count = self.emitted - emitted
+        if count > len(self.recent):
+            return None
+        return self.recent[len(self.recent) - count :]
 
     def spent_on(self, day: int) -> int:
         """Return what models cost on a day, with what is promised to them."""
@@ -321,7 +328,7 @@ def _after_emission(loop: LoopState, event: CycleDecided, seq: int, at: int) -> 
     new = Outgoing(
         event=emitted.id,
         decision_id=event.decision_id,
-        action=action,
+        choice=event.choice,
         seq=seq,
         deliveries=tuple(Delivery(sink=sink, next_at=at) for sink in event.sinks),
     )
@@ -353,7 +360,11 @@ def _after_delivery(loop: LoopState, event: DeliveryAttempted) -> LoopState:
 
 
 def _jobs_after(loop: LoopState, found: Outgoing, event: DeliveryAttempted) -> Mapping[str, str]:
-    if found.action is not LoopAction.START_LOOP or event.error is not None or not event.result:
+    if (
+        found.choice.action is not LoopAction.START_LOOP
+        or event.error is not None
+        or not event.result
+    ):
         return loop.jobs
     jobs = {**loop.jobs, event.result: found.decision_id}
     return _without(jobs, tuple(jobs)[: max(0, len(jobs) - _MOST_JOBS)])

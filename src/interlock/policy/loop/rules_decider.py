@@ -66,19 +66,37 @@ def subject_of(choice: Choice) -> str:
             return ""
 
 
+def undelivered_text(choice: Choice) -> str:
+    """Return how the inventory names an event that some sink does not have yet."""
+    return f"{choice.action.value} {subject_of(choice)}".strip()
+
+
+def is_same_work(choice: Choice, other: Choice) -> bool:
+    """Whether two choices would do the same; the queue and the policy are there only once."""
+    if choice.action is not other.action:
+        return False
+    return isinstance(choice, ProcessNotes | ApplyRecommendation) or (
+        subject_of(choice) == subject_of(other)
+    )
+
+
 def _is_under_way(seen: _Seen, proposal: Proposal) -> bool:
     """Whether the same is on its way already, or people were told of it before."""
-    choice = proposal.choice
-    waiting = [item for item in seen.snapshot.items(Source.UNFINISHED) if item.kind == UNDELIVERED]
-    if any(item.text == choice.action.value for item in waiting):
-        return True
-    if isinstance(choice, StartLoop):
-        running = seen.snapshot.items(Source.RUNS)
-        return any(item.kind == JOB and item.text == choice.job for item in running)
-    done = seen.snapshot.items(Source.SLOG)
-    return isinstance(choice, EmitAlert) and any(
-        item.kind == LoopAction.EMIT_ALERT and item.text == choice.about for item in done
-    )
+    choice, snapshot = proposal.choice, seen.snapshot
+    waiting = [item.text for item in snapshot.items(Source.UNFINISHED) if item.kind == UNDELIVERED]
+    match choice:
+        case StartLoop(job=job):
+            running = snapshot.items(Source.RUNS)
+            is_running = any(item.kind == JOB and item.text == job for item in running)
+            return is_running or undelivered_text(choice) in waiting
+        case EmitAlert(about=about):
+            told = snapshot.items(Source.SLOG)
+            is_told = any(
+                item.kind == LoopAction.EMIT_ALERT and item.text == about for item in told
+            )
+            return is_told or undelivered_text(choice) in waiting
+        case _:
+            return any(text.startswith(choice.action.value) for text in waiting)
 
 
 def _jobs(seen: _Seen) -> Iterator[Proposal]:
@@ -91,15 +109,19 @@ def _jobs(seen: _Seen) -> Iterator[Proposal]:
 
 
 def _failures(seen: _Seen) -> Iterator[Proposal]:
-    for trigger in seen.triggers:
-        if is_failure(trigger.name):
-            message = f"{trigger.name}: {trigger.data}" if trigger.data else trigger.name
-            yield Proposal(
-                choice=EmitAlert(
-                    message=message[:_LONGEST_MESSAGE], severity=Severity.HIGH, about=trigger.id
-                ),
-                reasoning=f"`{trigger.name}` failed, and no job is there for it",
-            )
+    failed = [trigger for trigger in seen.triggers if is_failure(trigger.name)]
+    if failed:
+        first, others = failed[0], failed[1:]
+        message = f"{first.name}: {first.data}" if first.data else first.name
+        if others:
+            names = ", ".join(dict.fromkeys(trigger.name for trigger in others))
+            message = f"{len(failed)} failures, also {names}; {message}"
+        yield Proposal(
+            choice=EmitAlert(
+                message=message[:_LONGEST_MESSAGE], severity=Severity.HIGH, about=first.id
+            ),
+            reasoning=f"`{first.name}` says that something failed, and no job is there for it",
+        )
 
 
 def _notes(seen: _Seen) -> Iterator[Proposal]:

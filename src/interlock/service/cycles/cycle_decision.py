@@ -37,6 +37,7 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.orientation import state_hash
 from interlock.policy.loop.rails import CycleVerdict, ruled
+from interlock.policy.loop.rules_decider import is_same_work
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.records.approvals import expire, open_approval
 from interlock.service.records.context import SECOND, Moment, new_id
@@ -104,7 +105,7 @@ def _decided(
     triggers = [waiting[each] for each in findings.triggers if each in waiting]
     if not triggers:
         return None
-    if findings.snapshot is not None and moment.run.loop.emitted != findings.emitted_before:
+    if _is_outdated(moment.run.loop, findings):
         return OUTDATED
     depth = max(trigger.depth for trigger in triggers)
     digest = "" if findings.snapshot is None else state_hash(findings.snapshot)
@@ -147,6 +148,15 @@ def _decided(
     moment.append(event)
     _after(moment, event)
     return event
+
+
+def _is_outdated(loop: LoopState, findings: Findings) -> bool:
+    """Whether another cycle has done the same since the state was looked at."""
+    choice = findings.proposal.choice
+    if choice.action is LoopAction.DO_NOTHING:
+        return False
+    acted = loop.acted_since(findings.emitted_before)
+    return acted is None or any(is_same_work(choice, each.choice) for each in acted)
 
 
 def _source_of(triggers: Sequence[Trigger]) -> str:
