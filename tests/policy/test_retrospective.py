@@ -283,7 +283,7 @@ def test_pauses_are_lifted_by_an_answer_or_unasked() -> None:
             "paused /rework 2 of 4, 46 % [1, 4]",
             "paused /uncertainty 2 of 4 [7, 11]",
             "lifted /rework 2 of 2, 46 % [3, 6]",
-            "lifted /uncertainty 1 of 2 [9]",
+            "lifted /uncertainty 0 of 2 []",
         ]
     )
 
