@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,7 @@ from inline_snapshot import snapshot
 from effort import examples
 from interlock.errors import InputError, PolicyError
 from interlock.model.recommendation import PatchOperation
+from interlock.policy.config.complaints import is_list, is_table
 from interlock.service.policies.policy_files import default_policy_text
 from interlock.service.policies.policy_patch import located, patched, unpatched
 
@@ -125,22 +126,18 @@ def test_a_table_with_a_comment_in_it_stays() -> None:
         (
             "[steps]\ndelay-ms = 2\n",
             snapshot(
-                "interlock.toml: `steps.delay-ms` was changed since it was set to 1: put it back by hand"
+                "p.toml: `steps.delay-ms` was changed since it was set to 1: put it back by hand"
             ),
         ),
         (
             "[steps]\n",
-            snapshot(
-                "interlock.toml: `steps.delay-ms` is gone since it was set to 1: put it back by hand"
-            ),
+            snapshot("p.toml: `steps.delay-ms` is gone since it was set to 1: put it back by hand"),
         ),
     ],
 )
 def test_what_somebody_changed_since_is_left_alone(now: str, complaint: str) -> None:
     with pytest.raises(InputError) as caught:
-        unpatched(
-            now, [operation("steps", "delay-ms", value="1", before="5")], name="interlock.toml"
-        )
+        unpatched(now, [operation("steps", "delay-ms", value="1", before="5")], name="p.toml")
 
     assert str(caught.value) == complaint
 
@@ -151,14 +148,12 @@ def test_a_truth_value_is_no_number() -> None:
 
 
 @pytest.mark.parametrize("change", [patched, unpatched, located])
-def test_what_is_no_toml_is_not_changed(change: Any) -> None:
+def test_what_is_no_toml_is_not_changed(change: Callable[..., object]) -> None:
     with pytest.raises(PolicyError) as caught:
-        change("[steps\n", [operation("steps", "delay-ms", value="1")], name="interlock.toml")
+        change("[steps\n", [operation("steps", "delay-ms", value="1")], name="p.toml")
 
     assert caught.value.complaints == snapshot(
-        (
-            "interlock.toml: line 1, column 7: not TOML: expected ']' at the end of a table declaration",
-        )
+        ("p.toml: line 1, column 7: not TOML: expected ']' at the end of a table declaration",)
     )
 
 
@@ -177,17 +172,13 @@ def test_what_is_no_toml_is_not_changed(change: Any) -> None:
         ),
         (
             "",
-            operation("steps", "delay-ms", value="1\nenabled = false"),
-            snapshot(
-                'policy: `steps.delay-ms`: `"1\\nenabled = false"` is no value of TOML: more than one value'
-            ),
+            operation("a", "b", value="1\nc = 2"),
+            snapshot('policy: `a.b`: `"1\\nc = 2"` is no value of TOML: more than one value'),
         ),
         (
             "",
-            operation("steps", "delay-ms", value=""),
-            snapshot(
-                'policy: `steps.delay-ms`: `""` is no value of TOML: invalid value (at end of document)'
-            ),
+            operation("a", "b", value=""),
+            snapshot('policy: `a.b`: `""` is no value of TOML: invalid value (at end of document)'),
         ),
     ],
     ids=["a number", "a list of tables", "two values", "no value"],
@@ -205,11 +196,12 @@ def test_a_whole_table_is_no_value_to_come_back_to() -> None:
 
 
 KEYS = st.sampled_from(["a", "b", "c-d", "git.push", "é", "with space", ""])
-SCALARS = st.sampled_from(
-    ["1", "0x1F", "1_000", "1.50", "nan", "-inf", "true", '"text"', "'lit\\eral'", '"# no comment"']
-    + ["1979-05-27", "07:32:00", '"""two\nlines"""', "[1, 2]", "[\n  1, # one\n  2,\n]", "{}"]
-    + ["{ x = 1, y = { z = 2 } }", "[{ x = 1 }, { y = 2 }]"]
+VALUES = st.sampled_from(
+    ["1", "0x1F", "1_000", "1.50", "nan", "-inf", "true", '"text"', "'lit\\eral'", '"# none"']
+) | st.sampled_from(
+    ["1979-05-27", "07:32:00", '"""two\nlines"""', "[1, 2]", "[\n  1, # one\n  2,\n]"]
 )
+TABLES = st.sampled_from(["{}", "{ x = 1, y = { z = 2 } }", "[{ x = 1 }, { y = 2 }]"])
 COMMENTS = st.sampled_from(["", " # why", "# close"])
 GAPS = st.sampled_from(["", "\n", "\n\n", "# alone\n", "\n# alone\n\n"])
 ENDS = st.sampled_from(["\n", ""])
@@ -223,7 +215,7 @@ def texts(draw: st.DrawFn) -> str:
         path = draw(st.lists(KEYS, min_size=1, max_size=3))
         written = draw(st.sampled_from([" . ", "."])).join(map(quoted, path))
         form = draw(st.sampled_from(["{} = {}", "{} = {}", "[{}]", "[ {} ]", "[[{}]]"]))
-        lines.append(draw(GAPS) + form.format(written, draw(SCALARS)) + draw(COMMENTS))
+        lines.append(draw(GAPS) + form.format(written, draw(VALUES | TABLES)) + draw(COMMENTS))
     text = "\n".join(lines) + draw(ENDS)
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
@@ -238,14 +230,14 @@ PATCHES = st.lists(
     st.builds(
         PatchOperation,
         path=st.lists(KEYS, min_size=1, max_size=3).map(tuple),
-        value=SCALARS,
+        value=VALUES,
     ),
     min_size=1,
     max_size=3,
 )
 
 
-@examples(400, soak=20_000)
+@examples(400, soak=8_000)
 @given(texts(), PATCHES)
 def test_a_document_says_the_same_but_for_the_keys_of_the_patch(
     text: str, patch: Sequence[PatchOperation]
@@ -263,29 +255,44 @@ def test_a_document_says_the_same_but_for_the_keys_of_the_patch(
     assert tomllib.loads(after, parse_float=str) == expected
     assert after.endswith("\n") == (text.endswith("\n") or not text)
     assert ("\r" in after) == ("\r" in text) or "\n" not in text
-    for comment in ("# why", "# alone"):
-        assert after.count(comment) <= text.count(comment)
+    if all(found(document, each.path) is None for each in patch):
+        assert is_part_of(WORDS.findall(text), WORDS.findall(after))
 
 
-def put(document: dict[str, Any], operation: PatchOperation) -> bool:
-    table: Any = document
+WORDS = re.compile(r"[^\s{},]+")
+
+
+def found(document: object, path: Sequence[str]) -> object:
+    for part in path:
+        document = document.get(part) if is_table(document) else None
+    return document
+
+
+def is_part_of(some: Sequence[str], all_of_them: Sequence[str]) -> bool:
+    """Whether some words stand among others, in their order."""
+    rest = iter(all_of_them)
+    return all(word in rest for word in some)
+
+
+def put(document: dict[str, object], operation: PatchOperation) -> bool:
+    """Set a key in plain tables; return False where it cannot stand there."""
+    table: object = document
     for part in operation.path[:-1]:
-        table = table.setdefault(part, {})
-        if not isinstance(table, dict):
+        if not is_table(table):
             return False
-    if holds_tables(table.get(operation.path[-1])):
+        table = table.setdefault(part, {})
+    *_, last = operation.path
+    if not is_table(table) or holds_tables(table.get(last)):
         return False
-    table[operation.path[-1]] = tomllib.loads(f"x = {operation.value}", parse_float=str)["x"]
+    table[last] = tomllib.loads(f"x = {operation.value}", parse_float=str)["x"]
     return True
 
 
-def holds_tables(value: Any) -> bool:
-    return isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(each, dict) for each in value)
-    )
+def holds_tables(value: object) -> bool:
+    return is_table(value) or (is_list(value) and any(map(is_table, value)))
 
 
-@examples(400, soak=20_000)
+@examples(400, soak=8_000)
 @given(texts(), PATCHES)
 def test_whatever_was_changed_is_put_back(text: str, patch: Sequence[PatchOperation]) -> None:
     try:
@@ -308,9 +315,9 @@ def test_whatever_was_changed_is_put_back(text: str, patch: Sequence[PatchOperat
     )
 
 
-def without_empty(value: Any) -> Any:
+def without_empty(value: object) -> object:
     """Return a table without tables in which nothing stands: they say nothing."""
-    if not isinstance(value, Mapping):
+    if not is_table(value):
         return value
     inner = {name: without_empty(each) for name, each in value.items()}
     return {name: each for name, each in inner.items() if each != {}}

@@ -22,10 +22,9 @@ from interlock.model.arbitration import Ruling
 from interlock.model.control_state import meter_with_words
 from interlock.model.loop_events import CycleDecided
 from interlock.model.review import ReviewDecision, ReviewOutcome, Unreadable
-from interlock.model.run import FROM_FACTS, ReviewEvent, RunState, folded
-from interlock.model.verdict import Finding
+from interlock.model.run import ReviewEvent, RunState, folded
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.arbiter import held_answer, ruling
+from interlock.policy.arbiter import ruling
 from interlock.policy.gates.judgement import judge, settle
 from interlock.policy.reviews.gate_faults import coverage_of, refusing
 from interlock.policy.reviews.review_gate import asked_again, choose, opened
@@ -35,6 +34,7 @@ from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
+from interlock.service.policies.recorded_answer import findings_again, step_again
 
 Values = dict[str, object]
 Judgement = events.ActionJudged | events.StepJudged | events.StopJudged | ReviewEvent | CycleDecided
@@ -93,7 +93,7 @@ def _then_and_now(
     """Return what was decided, and what would be decided now of the run as it was before."""
     match event:
         case events.ActionJudged():
-            findings, facts = _findings(event, policy), event.facts
+            findings, facts = findings_again(event, policy), event.facts
             settled = settle(findings, facts, policy, event.verdict.policy_hash)
             then: Values = {"decision": event.decision, "verdict": event.verdict}
             return then, {"decision": settled.decision, "verdict": settled.verdict}
@@ -120,26 +120,8 @@ def _then_and_now(
             assert_never(event)
 
 
-def _findings(event: events.ActionJudged, policy: CompiledPolicy) -> tuple[Finding, ...]:
-    """Return what the gates find now, on the action as it was recorded."""
-    now = judge(event.action, policy).findings
-    withheld = event.facts.withheld
-    if withheld is not None and now == withheld.instead:
-        # What was recorded is judged as it was then, so what was taken out would be as well.
-        return tuple(each for each in event.verdict.findings if each.gate not in FROM_FACTS)
-    return now
-
-
 def _step_now(event: events.StepJudged, state: RunState, policy: CompiledPolicy) -> Values:
-    if event.hard:
-        decision = held_answer(event.hard)
-    else:
-        decision = decide_step(
-            event.context,
-            policy.config.steps,
-            throttled_before=event.throttled_before,
-            short=event.decision.short,
-        )
+    decision = step_again(event, policy)
     ruled = ruling(event.hard, decision, credit=event.credit, waiting=event.waiting)
     signs = signs_of(meter_with_words(state.control), policy.config.loops)
     return {"signs": signs, "decision": decision, **_ruled(ruled)}

@@ -1,7 +1,7 @@
 """What should the policy say instead? Counted over finished runs, never guessed.
 
-INVARIANT: nothing here loosens a rule of severity critical, credentials, protected paths,
-Interlock's own places or budgets: only what `_place_of` knows is ever loosened.
+INVARIANT: nothing here loosens a rule of severity critical, or anything about credentials,
+protected paths, Interlock's own places or budgets: only what `_place_of` knows is touched at all.
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ _RESTORABLE: Final = frozenset(
     (EffectKind.DELETE, EffectKind.OVERWRITE, EffectKind.APPEND, EffectKind.MOVE)
 )
 """What a copy that is made before puts back."""
+_CREDENTIALS: Final = "credentials."
+"""What the rules are called that keep commands from showing credentials."""
 _SETTINGS: Final = {
     ("diff-size", "diff-size.threshold"): (("diff-size", "decision"), Severity.LOW),
     ("edits", "edits.fuzzy-match"): (("edits", "fuzzy-matches"), Severity.MEDIUM),
 }
-"""Rules that one key decides by itself, by their gates and names."""
+"""Rules that one key decides on by itself, by their gates and names."""
 
 
 def recommendations_from(
@@ -131,13 +133,18 @@ def _from_answers(sums: dict[_Subject, _Sum], policy: CompiledPolicy) -> Iterato
             continue
         place = _place_of(subject.gate, subject.name, policy)
         if place is None or place.now != Decision.REQUIRE_CONFIRMATION:
-            # Nobody would be asked today, or about something that is not to be loosened.
+            # Nobody would be asked today, or no recommendation may touch it.
             continue
         denied = sums.get(subject._replace(kind=RetrospectiveKind.DENIED), _Sum())
-        if confirmed.count == confirmed.of and place.severity is not Severity.CRITICAL:
+        if confirmed.count == confirmed.of and not _is_sealed(subject.name, place):
             yield _allowing(subject, confirmed, place)
         elif denied.count == confirmed.of:
             yield _blocking(subject, denied, confirmed.of, place)
+
+
+def _is_sealed(rule: str, place: _Place) -> bool:
+    """Whether a rule is never loosened, whatever people say."""
+    return place.severity is Severity.CRITICAL or rule.startswith(_CREDENTIALS)
 
 
 def _place_of(gate: str, rule: str, policy: CompiledPolicy) -> _Place | None:
@@ -313,7 +320,7 @@ def _failing(subject: _Subject, calls: _Sum, worst: tuple[str, _Sum] | None) -> 
     percent = 100 * calls.count // calls.of
     behind = f" right after `{subject.after}`" if subject.after else ""
     often = ""
-    if worst is not None and worst[1].count:
+    if worst is not None and worst[1].count and not subject.after:
         often = f"; most often right after `{worst[0]}`: {worst[1].count} of {worst[1].of} times"
     return _recommendation(
         RecommendationKind.FAILING_TOOL,

@@ -177,12 +177,15 @@ class _Counts:
         rules = self._asked.pop(event.id, ())
         if event.state is not ApprovalState.CANCELLED:
             self._ask(rules)
+        is_about_pause = self._pause is not None and self._pause.approval == event.id
         if event.state is ApprovalState.GRANTED:
             self._note_rules(RetrospectiveKind.CONFIRMED, rules, seq)
-            if self._pause is not None and self._pause.approval == event.id:
+            if is_about_pause:
                 self._lifted(seq)
         elif event.state is ApprovalState.DENIED:
             self._note_rules(RetrospectiveKind.DENIED, rules, seq)
+            if is_about_pause:
+                self._pause = None
 
     def _ask(self, rules: Iterable[tuple[str, str]]) -> None:
         for gate, rule in rules:
