@@ -270,18 +270,19 @@ class Engine:
     def status(self) -> EngineStatus:
         """Look at the database, whether this engine was started or not."""
         now = self._clock.now()
+        crons = {name: cron.after(now) for name, cron in self._crons.items()}
         flows = dict.fromkeys([*_STATES.values(), _FAILED], 0)
         workers: Sequence[Worker] = ()
-        if self._database.has("interlock_workers"):
-            workers = self._database.workers()
-        if self._database.has("workflow_status"):
-            for state, count in self._database.rows(_COUNTS):
-                flows[_STATES.get(state, _FAILED)] += count
-        return EngineStatus(
-            workers=tuple(workers),
-            flows=flows,
-            crons={name: cron.after(now) for name, cron in self._crons.items()},
-        )
+        try:
+            if self._database.has("interlock_workers"):
+                workers = self._database.workers()
+            if self._database.has("workflow_status"):
+                for state, count in self._database.rows(_COUNTS):
+                    flows[_STATES.get(state, _FAILED)] += count
+        finally:
+            if Engine._started is not self:
+                self._database.close()
+        return EngineStatus(workers=tuple(workers), flows=flows, crons=crons)
 
     def _begin(self, flow: str, flow_id: str, argument: JsonValue, at: int | None) -> None:
         from dbos import DBOS, SetEnqueueOptions, SetWorkflowID, error  # noqa: PLC0415 - as above
