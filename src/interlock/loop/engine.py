@@ -343,7 +343,7 @@ class Engine:
             enable_otlp=False,
             # Flows send one another no messages: nothing has to listen for them.
             use_listen_notify=False,
-            notification_listener_polling_interval_sec=_POLL_S,
+            notification_listener_polling_interval_sec=_BACKOFF_S,
             scheduler_polling_interval_sec=3600.0,
         )
         try:
@@ -504,8 +504,6 @@ class _Steps:
 
     def check(self) -> None:
         """Leave the flow unless it is still this worker's."""
-        if self._closing.is_set():
-            raise Interrupted
         try:
             self._lease.check()
         except UnavailableError:
@@ -534,6 +532,8 @@ class _Steps:
     def _performed(self, perform: Callable[[], JsonValue], attempts: int) -> dict[str, JsonValue]:
         said = ""
         for attempt in range(1, attempts + 1):
+            if self._closing.is_set():
+                raise Interrupted
             self.check()
             try:
                 # What comes back is what would come back after a crash.
