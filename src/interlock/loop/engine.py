@@ -270,18 +270,19 @@ class Engine:
     def status(self) -> EngineStatus:
         """Look at the database, whether this engine was started or not."""
         now = self._clock.now()
+        crons = {name: cron.after(now) for name, cron in self._crons.items()}
         flows = dict.fromkeys([*_STATES.values(), _FAILED], 0)
         workers: Sequence[Worker] = ()
-        if self._database.has("interlock_workers"):
-            workers = self._database.workers()
-        if self._database.has("workflow_status"):
-            for state, count in self._database.rows(_COUNTS):
-                flows[_STATES.get(state, _FAILED)] += count
-        return EngineStatus(
-            workers=tuple(workers),
-            flows=flows,
-            crons={name: cron.after(now) for name, cron in self._crons.items()},
-        )
+        try:
+            if self._database.has("interlock_workers"):
+                workers = self._database.workers()
+            if self._database.has("workflow_status"):
+                for state, count in self._database.rows(_COUNTS):
+                    flows[_STATES.get(state, _FAILED)] += count
+        finally:
+            if Engine._started is not self:
+                self._database.close()
+        return EngineStatus(workers=tuple(workers), flows=flows, crons=crons)
 
     def _begin(self, flow: str, flow_id: str, argument: JsonValue, at: int | None) -> None:
         from dbos import DBOS, SetEnqueueOptions, SetWorkflowID, error  # noqa: PLC0415 - as above
@@ -342,7 +343,7 @@ class Engine:
             enable_otlp=False,
             # Flows send one another no messages: nothing has to listen for them.
             use_listen_notify=False,
-            notification_listener_polling_interval_sec=_POLL_S,
+            notification_listener_polling_interval_sec=_BACKOFF_S,
             scheduler_polling_interval_sec=3600.0,
         )
         try:
@@ -503,8 +504,6 @@ class _Steps:
 
     def check(self) -> None:
         """Leave the flow unless it is still this worker's."""
-        if self._closing.is_set():
-            raise Interrupted
         try:
             self._lease.check()
         except UnavailableError:
@@ -533,6 +532,8 @@ class _Steps:
     def _performed(self, perform: Callable[[], JsonValue], attempts: int) -> dict[str, JsonValue]:
         said = ""
         for attempt in range(1, attempts + 1):
+            if self._closing.is_set():
+                raise Interrupted
             self.check()
             try:
                 # What comes back is what would come back after a crash.
