@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
 
 import msgspec
 
 from interlock.errors import UnavailableError
 from interlock.loop.control_loop import ControlLoop
-from interlock.loop.engine import Cron, Engine, JsonValue, Steps
+from interlock.loop.engine import Body, Cron, Engine, JsonValue, Steps
 from interlock.model.loop_events import CycleDecided
+from interlock.ports import Clock
 from interlock.service.cycles.cycle_decision import Findings
 
 HEARTBEAT: Final = "heartbeat"
@@ -32,34 +34,48 @@ _KEPT_S: Final = 7 * 24 * 3600.0
 _MOST_BEGUN: Final = 10_000
 
 
+class DurableEngine(AbstractContextManager[object], Protocol):
+    """What a worker asks of its engine: whatever was begun is brought to its end."""
+
+    def begin(self, flow: str, flow_id: str, argument: JsonValue) -> None:
+        """Begin a flow; whatever has the same id is the same flow, begun once."""
+        ...
+
+    def prune(self, *, keep_s: float) -> int:
+        """Forget the flows that ended so long ago."""
+        ...
+
+
+MakeEngine = Callable[[Mapping[str, Body], Mapping[str, Cron]], DurableEngine]
+"""Makes an engine for these flows, of which some are begun by a schedule."""
+
+
+def engine_at(place: str, *, name: str, clock: Clock, lease_s: float = 30.0) -> MakeEngine:
+    """Return how a worker of this name gets its engine in a file, or in a Postgres by its URL."""
+
+    def make(flows: Mapping[str, Body], crons: Mapping[str, Cron]) -> Engine:
+        return Engine(place, worker=name, flows=flows, clock=clock, crons=crons, lease_s=lease_s)
+
+    return make
+
+
 class LoopWorker:
     """Runs a loop until it is told to stop."""
 
-    def __init__(
-        self, loop: ControlLoop, engine_place: str, *, name: str, lease_s: float = 30.0
-    ) -> None:
+    def __init__(self, loop: ControlLoop, make_engine: MakeEngine) -> None:
         self._loop = loop
         minutes = loop.chain.settings.heartbeat_minutes
-        self._engine = Engine(
-            engine_place,
-            worker=name,
-            flows={
+        self._engine = make_engine(
+            {
                 _CYCLE: self._cycle,
                 _DELIVERY: self._deliver,
                 _LESSON: self._learn,
                 HEARTBEAT: self._beat,
             },
-            clock=loop.chain.governor.clock,
-            crons={HEARTBEAT: Cron(expression=_every(minutes), flow=HEARTBEAT)},
-            lease_s=lease_s,
+            {HEARTBEAT: Cron(expression=_every(minutes), flow=HEARTBEAT)},
         )
         self._over = threading.Event()
         self._begun: dict[str, None] = {}
-
-    @property
-    def engine(self) -> Engine:
-        """What it runs on."""
-        return self._engine
 
     def serve(self, *, when_ready: Callable[[], object] = object) -> None:
         """Work until `stop` is called; whatever is not finished then is done by the next one."""
