@@ -18,7 +18,7 @@ from interlock.policy.learn.recommendations import recommendations_from
 from interlock.policy.learn.retrospective import retrospective_of
 from interlock.service.cycles.lessons import has_learnt_from, learn
 from interlock.service.cycles.loop_chain import LoopChain
-from interlock.service.policies.policy_simulation import policy_with, simulated
+from interlock.service.policies.policy_simulation import recommended_policy, simulated
 
 LEARNT: Final = "agent/loop.retro.complete"
 _MOST_RUNS: Final = 50
@@ -83,7 +83,7 @@ class Learner:
             return found
         governor = self._chain.governor
         before = governor.context.policy
-        after = policy_with(before, found.patch)
+        after = recommended_policy(before, found.patch)
         effect = simulated(governor.ledger.rows, before, after, runs=runs, most=_MOST_ANSWERS)
         return msgspec.structs.replace(found, effect=effect)
 
