@@ -21,7 +21,7 @@ from clock import line
 from interlock import Interlock
 from interlock.loop.control_loop import ControlLoop
 from interlock.loop.engine import Engine, JsonValue, Steps
-from interlock.loop.worker import LoopWorker
+from interlock.loop.worker import LoopWorker, engine_at
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.records.context import SystemClock
 
@@ -73,7 +73,7 @@ def _heartbeats(folder: Path, count: int) -> None:
             loop.tick()
         wall_ms = (time.perf_counter() - began) / count * 1000
         own_ms = (time.process_time() - processor) / count * 1000
-        is_idle = loop.chain.state.outcomes.keys() == {"nothing"}
+        is_idle = set(loop.chain.state.outcomes) == {"nothing"}
     assert is_idle, "something was decided where nothing had happened"
     print(
         line(
@@ -149,7 +149,8 @@ def _bare(place: str, count: int) -> float:
 
 @contextmanager
 def _working(loop: ControlLoop, engine: str) -> Generator[None]:
-    worker, ready = LoopWorker(loop, engine, name="bench"), threading.Event()
+    ready = threading.Event()
+    worker = LoopWorker(loop, engine_at(engine, name="bench", clock=SystemClock()))
     thread = threading.Thread(target=lambda: worker.serve(when_ready=ready.set))
     thread.start()
     ready.wait(_PATIENCE_S)

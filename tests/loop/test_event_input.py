@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.errors import InputError
-from interlock.loop.event_input import ALWAYS_KNOWN, IncomingEvent, event_from
+from interlock.service.cycles.event_input import ALWAYS_KNOWN, IncomingEvent, event_from
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

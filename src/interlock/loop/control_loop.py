@@ -10,7 +10,6 @@ from pathlib import Path
 
 from interlock.loop.cycle import Cycle
 from interlock.loop.deciders import Deciders
-from interlock.loop.event_input import IncomingEvent, event_from
 from interlock.loop.handlers import Handlers
 from interlock.loop.jobs import Jobs
 from interlock.loop.learner import Learner
@@ -22,6 +21,7 @@ from interlock.model.approval import Approval
 from interlock.model.loop_events import CycleDecided
 from interlock.model.system_loop import DEFAULT_SCOPE, Trigger
 from interlock.policy.config.loop_section import SystemLoop
+from interlock.service.cycles.event_input import IncomingEvent, event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
 from interlock.service.governor import Governor
 from interlock.service.records.context import new_id
@@ -44,9 +44,9 @@ class ControlLoop:
         """The loop on the record."""
         self.cycle = Cycle(self.chain, Senses(self.chain, sources), Deciders(self.chain, model))
         """What answers triggers."""
-        self.jobs = Jobs(self.chain)
+        self.jobs = Jobs(governor, self.chain)
         """What was started here."""
-        self.desk = RecommendationDesk(self.chain)
+        self.desk = RecommendationDesk(governor, self.chain)
         """Where recommendations are settled."""
         self.learner = Learner(self.chain)
         """What looks at finished runs."""

@@ -26,6 +26,7 @@ from interlock.model.system_loop import LOOP_RUN, Trigger
 from interlock.policy.config.loop_section import Job, SystemLoop
 from interlock.processes import is_alive, own_name
 from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.governor import Governor
 from interlock.service.interlock import Run
 from interlock.service.questions.run_entries import starting
 from interlock.service.records.runs import NewRun
@@ -42,7 +43,8 @@ _MOST_OUTPUT: Final = 8_192
 class Jobs:
     """Starts jobs, and sees to their end."""
 
-    def __init__(self, chain: LoopChain) -> None:
+    def __init__(self, governor: Governor, chain: LoopChain) -> None:
+        self._governor = governor
         self._chain = chain
         self._running: dict[str, tuple[threading.Thread, _Deadline]] = {}
         self._lock = threading.Lock()
@@ -58,7 +60,7 @@ class Jobs:
             workspace=job.workspace,
             tree_budget=_budget(self._chain.settings.job_budget),
         )
-        return self._chain.governor.answer(starting(new), SYSTEM).id
+        return self._governor.answer(starting(new), SYSTEM).id
 
     def begin(self, name: str, run_id: str, decision_id: str) -> None:
         """Start a job in the background; only whoever has claimed its event does."""
@@ -75,7 +77,7 @@ class Jobs:
 
     def drop(self, run_id: str) -> None:
         """Close the run of a job that somebody else has started."""
-        Run(self._chain.governor, run_id).finish("abandoned")
+        Run(self._governor, run_id).finish("abandoned")
 
     def wait(self) -> None:
         """Wait for every job that runs here."""
@@ -93,7 +95,7 @@ class Jobs:
         abandoned: list[str] = []
         machine = own_name().partition("/")[0]
         for run_id, decision_id in self._chain.state.jobs.items():
-            run = self._chain.governor.ledger.state(run_id)
+            run = self._governor.ledger.state(run_id)
             if run is None or run.status is RunStatus.FINISHED or is_alive(run.process):
                 continue
             # What runs on another machine cannot be seen from here.
@@ -114,7 +116,7 @@ class Jobs:
             outcome, exit_code = self._done(job, run_id, decision_id, deadline)
         except (InterlockError, OSError) as error:
             with suppress(InterlockError):
-                Run(self._chain.governor, run_id).violation("loop.job", str(error))
+                Run(self._governor, run_id).violation("loop.job", str(error))
         finally:
             with suppress(InterlockError):
                 self._end(run_id, decision_id, job.name, outcome, exit_code)
@@ -125,7 +127,7 @@ class Jobs:
         self, job: Job, run_id: str, decision_id: str, deadline: _Deadline
     ) -> tuple[str, int | None]:
         """Ask whether the command may run, run it, and report on it."""
-        governor = self._chain.governor
+        governor = self._governor
         run, folder = Run(governor, run_id), Path(job.workspace or Path.cwd())
         answer = run.command(job.command, cwd=str(folder), key="job")
         if not answer.allowed:
@@ -156,13 +158,13 @@ class Jobs:
         self, run_id: str, decision_id: str, job: str, outcome: str, exit_code: int | None
     ) -> None:
         """Close the run of a job, and let the loop know."""
-        run = Run(self._chain.governor, run_id)
+        run = Run(self._governor, run_id)
         try:
             run.finish(outcome)
         except UnfinishedError:
             outcome = "failed"
             run.finish(outcome)
-        now = self._chain.governor.clock.now()
+        now = self._governor.clock.now()
         self._chain.receive(
             Trigger(
                 id=f"job-{run_id}",

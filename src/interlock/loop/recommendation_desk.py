@@ -19,6 +19,7 @@ from interlock.service.cycles.lessons import (
     settle_recommendation,
 )
 from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.governor import Governor
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.policies.policy_patch import located, patched, unpatched
 
@@ -28,7 +29,8 @@ _NEW_FILE: Final = "version = 1\n"
 class RecommendationDesk:
     """Changes the user's policy as recommendations say, and puts it back."""
 
-    def __init__(self, chain: LoopChain) -> None:
+    def __init__(self, governor: Governor, chain: LoopChain) -> None:
+        self._governor = governor
         self._chain = chain
 
     def apply_decided(self, recommendation: str, decided: CycleDecided) -> str:
@@ -79,7 +81,7 @@ class RecommendationDesk:
 
     def _approval(self, approval_id: str) -> Principal | None:
         """Return the operator who approved, as the record names them."""
-        approval = self._chain.governor.ledger.rows.approval(approval_id)
+        approval = self._governor.ledger.rows.approval(approval_id)
         decided_by = None if approval is None else approval.decided_by
         kind, _, name = (decided_by or "").partition(":")
         if kind != PrincipalKind.OPERATOR.value:
@@ -112,7 +114,7 @@ class RecommendationDesk:
         _write(draft, new)
         try:
             policy = load_policy(user=draft, project=settings.current_places().project)
-            self._chain.governor.adopt(policy, by=by)
+            self._governor.adopt(policy, by=by)
             draft.replace(file)
         finally:
             draft.unlink(missing_ok=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from interlock.errors import InputError
 from interlock.ledger.chain import decoded
-from interlock.ledger.ledger import Work
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.projection import answer_key, decision_key, trigger_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import RunStarted
@@ -35,9 +35,9 @@ from interlock.model.system_loop import (
     Trigger,
 )
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.service.governor import Governor
+from interlock.ports import Clock
 from interlock.service.people.credentials import require_operator
-from interlock.service.questions.question import Asking, Entry
+from interlock.service.questions.question import Asking, Entry, Question, Runs
 from interlock.service.records.budgets import charged_scopes
 from interlock.service.records.context import SECOND, Moment, checked_name, engine, new_id
 
@@ -60,10 +60,28 @@ class Received(NamedTuple):
     """The decision that answered it, if it was answered already."""
 
 
+class LoopGovernor(Runs, Protocol):
+    """Whoever answers what is asked of the loop: the governor, as far as it is needed here."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where everything is recorded."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the time."""
+        ...
+
+    def answer(self, question: Question[T], principal: Principal | None = None) -> T:
+        """Answer a question that somebody asks."""
+        ...
+
+
 class LoopChain:
     """The loop as it is on record, and what is put there."""
 
-    def __init__(self, governor: Governor) -> None:
+    def __init__(self, governor: LoopGovernor) -> None:
         self.governor = governor
         """What everything goes through."""
         self._is_there = False
@@ -293,7 +311,7 @@ class LoopChain:
         return None if row is None else decision_at(self.governor, row.seq)
 
 
-def decision_at(governor: Governor, seq: int) -> CycleDecided | None:
+def decision_at(governor: LoopGovernor, seq: int) -> CycleDecided | None:
     """Return the decision that stands at a place of the chain."""
     row = governor.ledger.rows.record(LOOP_RUN, seq)
     event = None if row is None else decoded(row.body).event
