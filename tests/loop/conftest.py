@@ -35,7 +35,9 @@ def both_bench(
 
 def _place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     is_file = request.param == "sqlite"
-    return str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    return (
+        str(tmp_path / "ledger.db") if is_file else request.getfixturevalue("postgres_ledger_url")
+    )
 
 
 def _bench(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopBench]:

@@ -118,7 +118,9 @@ def _check_slog(interlock: Interlock) -> None:
     """Every trigger is answered at most once, and only after it came."""
     events = [record.event for record in records_of(interlock.ledger, LOOP_RUN)]
     came = [event.trigger.id for event in events if isinstance(event, TriggerReceived)]
-    answered = [each for event in events if isinstance(event, CycleDecided) for each in event.triggers]
+    answered = [
+        each for event in events if isinstance(event, CycleDecided) for each in event.triggers
+    ]
     assert len(set(came)) == len(came)
     assert len(set(answered)) == len(answered)
     assert set(answered) <= set(came)
