@@ -213,6 +213,17 @@ def test_only_the_last_runs_that_were_started_are_remembered() -> None:
     assert loop.recent[-1].decision_id == "d204"
 
 
+def test_what_was_emitted_since_is_known_as_far_as_anybody_remembers() -> None:
+    loop = LoopState()
+    for number in range(25):
+        loop = folded(decided(CycleOutcome.EMITTED, number), loop=loop)
+
+    assert loop.acted_since(25) == ()
+    assert [each.decision_id for each in loop.acted_since(23) or ()] == ["d23", "d24"]
+    assert len(loop.acted_since(5) or ()) == 20
+    assert loop.acted_since(4) is None
+
+
 # What people say.
 
 

@@ -21,7 +21,7 @@ from interlock.model.system_loop import (
 )
 from interlock.model.verdict import Severity
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.policy.loop.rules_decider import by_rules, subject_of
+from interlock.policy.loop.rules_decider import by_rules, is_same_work, subject_of, undelivered_text
 from policy.loop_values import CHOICES, MEND, a_snapshot, a_trigger, settings
 
 JOBS = SystemLoop(jobs=(MEND,))
@@ -29,11 +29,13 @@ NOTES = (Item(id="n1", kind="note", text="look"), Item(id="n2", kind="note", tex
 PATCH = Item(id="rec-1", kind="patch", text="asked 14 times: allow it")
 ADVICE = Item(id="rec-2", kind="advice", text="see to it")
 PAUSED = Item(id="r1", kind="paused-run", text="mend the build: unsure")
-ON_ITS_WAY = {
-    each: Item(id=f"d-{each}", kind="undelivered", text=each.value)
-    for each in LoopAction
-    if each is not LoopAction.DO_NOTHING
-}
+ON_ITS_WAY: tuple[Choice, ...] = (
+    StartLoop(job="mend"),
+    ProcessNotes(notes=("n1",)),
+    ApplyRecommendation(recommendation="rec-1"),
+    EmitAlert(message="paused", about="r1"),
+    EmitAlert(message="ci/failed", about="t-ci/failed"),
+)
 EVERYTHING = a_snapshot(notes=NOTES, recommendations=(PATCH,), unfinished=(PAUSED,))
 BUILD_FAILED = a_trigger("ci/build.failed", id="t-build", data='{"run": "r7"}')
 
@@ -89,7 +91,7 @@ def test_a_reason_is_given_for_each() -> None:
 
     assert reasons == {
         "`ci/build.failed` is what job `mend` is for",
-        "`ci/failed` failed, and no job is there for it",
+        "`ci/failed` says that something failed, and no job is there for it",
         "1 note in the queue",
         "2 notes in the queue",
         "asked 14 times: allow it",
@@ -145,18 +147,57 @@ def test_people_are_told_once() -> None:
     )
 
 
-@pytest.mark.parametrize("action", ON_ITS_WAY)
-def test_what_is_on_its_way_is_not_chosen_again(action: LoopAction) -> None:
-    full = a_snapshot(
-        notes=NOTES, recommendations=(PATCH,), unfinished=(PAUSED, ON_ITS_WAY[action])
-    )
+@pytest.mark.parametrize("choice", ON_ITS_WAY, ids=lambda choice: choice.action)
+def test_what_is_on_its_way_is_not_chosen_again(choice: Choice) -> None:
+    waits = Item(id="d1", kind="undelivered", text=undelivered_text(choice))
+    full = a_snapshot(notes=NOTES, recommendations=(PATCH,), unfinished=(PAUSED, waits))
 
     for name in ("ci/build.failed", "ci/failed", "manual"):
-        assert chosen(full, name).action is not action
+        assert not is_same_work(chosen(full, name), choice)
+
+
+def test_another_job_and_another_alert_need_not_wait_for_the_first() -> None:
+    other_job = Item(id="d1", kind="undelivered", text="start_loop another")
+    other_alert = Item(id="d2", kind="undelivered", text="emit_alert r9")
+    busy = a_snapshot(unfinished=(other_job, other_alert, PAUSED))
+
+    assert chosen(busy, "ci/build.failed") == StartLoop(job="mend")
+    assert chosen(busy, "ci/failed").action is LoopAction.EMIT_ALERT
+    assert chosen(busy).action is LoopAction.EMIT_ALERT
+
+
+@given(st.sampled_from(ON_ITS_WAY), st.sampled_from(ON_ITS_WAY))
+def test_the_queue_and_the_policy_are_there_once_and_everything_else_by_its_subject(
+    one: Choice, other: Choice
+) -> None:
+    alike = replace(one, **({"message": "worded otherwise"} if isinstance(one, EmitAlert) else {}))
+
+    assert is_same_work(one, alike)
+    is_alike = subject_of(one) == subject_of(other) or not isinstance(one, EmitAlert)
+    assert is_same_work(one, other) == (one.action is other.action and is_alike)
+    assert not is_same_work(StartLoop(job="mend"), StartLoop(job="another"))
+    assert is_same_work(ProcessNotes(notes=("n1",)), ProcessNotes(notes=("n2",)))
+
+
+def test_several_failures_are_told_at_once() -> None:
+    triggers = [
+        a_trigger("ci/failed", id="t1", data='{"run": "r7"}'),
+        a_trigger("deploy/failed", id="t2"),
+        a_trigger("ci/failed", id="t3"),
+        a_trigger("manual", id="t4"),
+    ]
+
+    alert = by_rules(a_snapshot(), triggers, JOBS).choice
+
+    assert alert == EmitAlert(
+        message='3 failures, also deploy/failed, ci/failed; ci/failed: {"run": "r7"}',
+        severity=Severity.HIGH,
+        about="t1",
+    )
 
 
 def test_an_event_that_is_on_its_way_is_nothing_left_lying() -> None:
-    waits = ON_ITS_WAY[LoopAction.PROCESS_NOTES]
+    waits = Item(id="d1", kind="undelivered", text="process_notes n1")
 
     assert chosen(a_snapshot(unfinished=(waits,))) == DoNothing()
 
@@ -171,7 +212,14 @@ def test_an_action_says_what_it_is_about(choice: Choice, subject: str) -> None:
 
 _ITEMS = st.lists(
     st.sampled_from(
-        [*NOTES, PATCH, ADVICE, PAUSED, *ON_ITS_WAY.values(), Item(id="j", kind="job", text="mend")]
+        [
+            *NOTES,
+            PATCH,
+            ADVICE,
+            PAUSED,
+            Item(id="w", kind="undelivered", text="start_loop mend"),
+            Item(id="j", kind="job", text="mend"),
+        ]
     ),
     max_size=3,
 ).map(tuple)
