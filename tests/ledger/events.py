@@ -57,6 +57,7 @@ from interlock.model.rows import PolicyRow
 from interlock.model.run import RunState, folded
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.ports import Rows
+from ledger.cycle_events import CYCLE_EVENTS
 from ledger.going_events import GOING_EVENTS
 from ledger.review_events import A_REVIEW, REVIEW_EVENTS, THE_STYLE, THE_TESTS, USED_UP
 
@@ -241,6 +242,7 @@ ONE_OF_EACH: Mapping[str, Event] = {
     ),
     **GOING_EVENTS,
     **REVIEW_EVENTS,
+    **CYCLE_EVENTS,
 }
 
 

@@ -81,6 +81,22 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
         }
     ),
     "reviews.gates": _CHECKED_GATES | _READ_GATES,
+    "loop.jobs": st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(["mend", "sweep"]),
+            "command": st.sampled_from([["true"], ["make", "", "check"]]),
+        },
+        optional={"on": st.lists(_WORDS, max_size=2), "timeout-seconds": st.integers(1, 600)},
+    ),
+    "loop.sinks": st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(["ops", "flows"]),
+            "kind": st.sampled_from(["webhook", "inngest"]),
+            "url": st.just("https://hooks.example.com"),
+            "secret-variable": st.just("HOOK_SECRET"),
+        },
+        optional={"timeout-seconds": st.integers(1, 300)},
+    ),
     "rules": st.fixed_dictionaries(
         {
             "id": st.sampled_from(["r", "s"]),
@@ -96,6 +112,8 @@ _IDENTITIES: dict[str, Callable[[dict[str, object]], str]] = {
     "protected-paths.entries": lambda table: str(table["path"]),
     "budgets.prices": lambda table: str(table["model"]),
     "reviews.gates": lambda table: str(table["id"]),
+    "loop.jobs": lambda table: str(table["name"]),
+    "loop.sinks": lambda table: str(table["name"]),
     "rules": lambda table: str(table["id"]),
 }
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import msgspec
 
 from interlock.model.approval import ApprovalState, Subject
-from interlock.model.run import RunState, RunStatus
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.system_loop import (
     LOOP_RUN,
     MOST_ITEMS,
@@ -174,7 +174,8 @@ class OwnSources:
 
     def _at_work(self) -> Sequence[RunState]:
         rows = self._ledger.rows.runs(limit=_MOST_RUNS, status=RunStatus.RUNNING.value)
-        states = [self._ledger.state(row.id) for row in rows if row.id != LOOP_RUN]
+        own = (LOOP_RUN, LEDGER_RUN)
+        states = [self._ledger.state(row.id) for row in rows if row.id not in own]
         return sorted(
             (each for each in states if each is not None), key=lambda each: each.started_at
         )

@@ -28,7 +28,7 @@ from interlock.model.loop_events import (
     TriggerReceived,
 )
 from interlock.model.recommendation import Recommendation, RecommendationState
-from interlock.model.system_loop import Choice, CycleOutcome, LoopAction, Note, Trigger
+from interlock.model.system_loop import Choice, CloudEvent, CycleOutcome, LoopAction, Note, Trigger
 
 _T = TypeVar("_T")
 
@@ -81,6 +81,7 @@ class ScopeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the next cycle of a scope has to know of the last one."""
 
     state_hash: str = ""
+    """The state that needs no second thought; empty where the last one was refused."""
     decision_id: str = ""
     at: int = 0
     held: Held | None = None
@@ -288,7 +289,7 @@ def _after_decision(loop: LoopState, event: CycleDecided, seq: int, at: int) -> 
             {**_without(loop.scopes, (event.scope,)), event.scope: _scope_after(loop, event, at)}
         ),
     )
-    return loop if event.emitted is None else _after_emission(loop, event, seq, at)
+    return loop if event.emitted is None else _after_emission(loop, event, event.emitted, seq, at)
 
 
 def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
@@ -307,7 +308,8 @@ def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
         )
     elif held is not None and _settles(held, event):
         held = None
-    return ScopeState(state_hash=event.state_hash, decision_id=event.decision_id, at=at, held=held)
+    settled = event.state_hash if event.outcome in _SETTLED else ""
+    return ScopeState(state_hash=settled, decision_id=event.decision_id, at=at, held=held)
 
 
 def _settles(held: Held, event: CycleDecided) -> bool:
@@ -319,10 +321,10 @@ def _settles(held: Held, event: CycleDecided) -> bool:
     return is_over or event.state_hash != held.state_hash
 
 
-def _after_emission(loop: LoopState, event: CycleDecided, seq: int, at: int) -> LoopState:
-    emitted, action = event.emitted, event.action
-    if emitted is None:
-        return loop
+def _after_emission(
+    loop: LoopState, event: CycleDecided, emitted: CloudEvent, seq: int, at: int
+) -> LoopState:
+    action = event.action
     times = (*[each for each in loop.acted.get(action.value, ()) if each > at - HOUR], at)
     acted = Acted(decision_id=event.decision_id, scope=event.scope, choice=event.choice, at=at)
     new = Outgoing(

@@ -32,6 +32,7 @@ from interlock.policy.config.key import (
     INHERITED,
     RULE_OUTCOMES,
     Budget,
+    Choice,
     Key,
     Money,
     NamedTables,
@@ -309,7 +310,7 @@ def _refusals(
         is_certain = below.doubtful.isdisjoint((leaf.key_path, leaf.key.switch))
         if floor is None or not is_certain or _permits(permissions, leaf.path):
             continue
-        if _is_looser(leaf.key.tighter, value, than=floor):
+        if _is_looser(leaf.key, value, than=floor):
             origin = below.origins.get(leaf)
             difference = _difference(leaf, value, floor)
             yield (
@@ -406,14 +407,14 @@ def loosened_places(old: Policy, new: Policy, known: KnownRules) -> Iterator[Lea
             # Where nothing stood, something more is a limit more, unless it can be either.
             is_looser = leaf.key.tighter is Tighter.USER_ONLY
         else:
-            is_looser = value is None or _is_looser(leaf.key.tighter, value, than=floor)
+            is_looser = value is None or _is_looser(leaf.key, value, than=floor)
         if is_looser:
             yield leaf
 
 
-def _is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
+def _is_looser(key: Key, value: Value, *, than: Value) -> bool:
     """Compare two values; where neither is tighter, any change is looser."""
-    match tighter:
+    match key.tighter:
         case Tighter.TRUE:
             return than is True and value is not True
         case Tighter.SMALLER | Tighter.LIMITED:
@@ -421,7 +422,7 @@ def _is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
         case Tighter.LARGER:
             return not (isinstance(value, int) and isinstance(than, int) and value >= than)
         case Tighter.STRONGER:
-            return _rank(value) < _rank(than)
+            return _rank(key, value) < _rank(key, than)
         case Tighter.FEWER:
             return bool(_members(value) - _members(than))
         case Tighter.MORE:
@@ -430,16 +431,18 @@ def _is_looser(tighter: Tighter, value: Value, *, than: Value) -> bool:
             # As JSON, because in a schema `true` is not 1.
             return notation(value) != notation(than)
         case _:
-            assert_never(tighter)
+            assert_never(key.tighter)
 
 
 def _members(value: Value) -> frozenset[object]:
     return frozenset(value) if isinstance(value, tuple | frozenset) else frozenset()
 
 
-def _rank(value: Value) -> int:
+def _rank(key: Key, value: Value) -> int:
+    """Return how strict a word is: a key has its own from mild to strict, or those of rules."""
     outcome = value["decision"] if isinstance(value, Mapping) else value
-    return RULE_OUTCOMES.index(str(outcome))
+    words = key.shape.values if isinstance(key.shape, Choice) else RULE_OUTCOMES
+    return words.index(str(outcome))
 
 
 def _disagreements(stack: Stack) -> Iterator[str]:

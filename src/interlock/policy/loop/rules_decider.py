@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from interlock.model.system_loop import (
     ApplyRecommendation,
@@ -64,6 +64,8 @@ def subject_of(choice: Choice) -> str:
             return about
         case DoNothing():
             return ""
+        case _:
+            assert_never(choice)
 
 
 def undelivered_text(choice: Choice) -> str:
