@@ -82,17 +82,18 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
     ),
     "reviews.gates": _CHECKED_GATES | _READ_GATES,
     "loop.jobs": st.fixed_dictionaries(
-        {
-            "name": st.sampled_from(["mend", "sweep"]),
-            "command": st.sampled_from([["true"], ["make", "", "check"]]),
+        {"name": st.sampled_from(["mend", "tidy/up"]), "command": st.just(["make", "", "mend"])},
+        optional={
+            "workspace": st.sampled_from(["/srv/project", "."]),
+            "on": st.lists(st.sampled_from(["ci/*", "heartbeat"]), max_size=2),
+            "timeout-seconds": st.integers(1, 604_800),
         },
-        optional={"on": st.lists(_WORDS, max_size=2), "timeout-seconds": st.integers(1, 600)},
     ),
     "loop.sinks": st.fixed_dictionaries(
         {
-            "name": st.sampled_from(["ops", "flows"]),
+            "name": st.sampled_from(["ops", "lab"]),
             "kind": st.sampled_from(["webhook", "inngest"]),
-            "url": st.just("https://hooks.example.com"),
+            "url": st.just("https://hooks.example.com/interlock"),
             "secret-variable": st.just("HOOK_SECRET"),
         },
         optional={"timeout-seconds": st.integers(1, 300)},
@@ -212,8 +213,10 @@ def _settings(shape: Setting) -> st.SearchStrategy[object]:
             return _choices(shape)
         case Text(kind=TextKind.COMMAND):
             return st.sampled_from(["git", "none", "make 'a backup'"])
-        case Text():
+        case Text(kind=TextKind.HIDDEN):
             return st.sampled_from(["", "k" * 32, "k" * 40])
+        case Text():
+            return _WORDS
         case Texts(kind=TextKind.KEY_PATH):
             return st.just([])
         case Texts(kind=TextKind.GATE_ID):

@@ -9,6 +9,7 @@ import msgspec
 
 from interlock.policy.config.action_sections import DestructiveOps, ProtectedPaths, Secrets, Tools
 from interlock.policy.config.document import Policy
+from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.config.run_sections import Budgets, Evaluators, Loops, Reviews, Steps
 from interlock.policy.config.stop_section import Stops
 from policy.files import KNOWN
@@ -35,6 +36,7 @@ def loosened_parts(below: Policy, above: Policy) -> set[str]:
         *_reviews(below.reviews, above.reviews),
         *_edits(below, above),
         *_evaluators(below.evaluators, above.evaluators),
+        *_loop(below.loop, above.loop),
         *_rules(below, above),
     }
 
@@ -284,6 +286,50 @@ def _evaluators(below: Evaluators, above: Evaluators) -> Iterator[str]:
         yield "evaluators.forbidden-commands"
     if not {*below.forbidden_dependencies} <= {*above.forbidden_dependencies}:
         yield "evaluators.forbidden-dependencies"
+
+
+_MODES = {"enforce": 0, "shadow": 1, "off": 2}
+_FREEDOM = {"allow": 0, "require-confirmation": 1, "off": 2}
+_ACTIONS = ("start_loop", "process_notes", "apply_retro_recommendation", "emit_alert")
+_DECIDED_BY = ("decider", "model", "base_url", "api_key_variable")
+_AT_MOST = (
+    "max_depth",
+    "source_timeout_seconds",
+    "stale_minutes",
+    "day_cost_micro_usd",
+    "cycle_cost_micro_usd",
+    "model_timeout_seconds",
+    "max_output_tokens",
+    *[f"{action}_per_hour" for action in _ACTIONS],
+)
+
+
+def _loop(below: SystemLoop, above: SystemLoop) -> Iterator[str]:
+    if _MODES[above.mode] < _MODES[below.mode]:
+        yield "loop.mode"
+    for action in _ACTIONS:
+        if _FREEDOM[getattr(above, action)] < _FREEDOM[getattr(below, action)]:
+            yield f"loop.{action}"
+    for name in _AT_MOST:
+        if getattr(above, name) > getattr(below, name):
+            yield f"loop.{name}"
+    for name in ("heartbeat_minutes", "debounce_seconds"):
+        if getattr(above, name) < getattr(below, name):
+            yield f"loop.{name}"
+    if not {*above.events} <= {*below.events}:
+        yield "loop.events"
+    yield from _loop_by_user(below, above)
+
+
+def _loop_by_user(below: SystemLoop, above: SystemLoop) -> Iterator[str]:
+    for name in _DECIDED_BY:
+        if getattr(above, name) != getattr(below, name):
+            yield f"loop.{name}"
+    if _admits_more(below.job_budget, above.job_budget):
+        yield "loop.job-budget"
+    for name in ("jobs", "sinks"):
+        if {*getattr(above, name)} != {*getattr(below, name)}:
+            yield f"loop.{name}"
 
 
 def _rules(below: Policy, above: Policy) -> Iterator[str]:

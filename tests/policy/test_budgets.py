@@ -25,7 +25,10 @@ def test_every_dimension_can_be_limited_in_every_scope():
     scopes = [key.path for key in KEYS if isinstance(key.shape, Budget)]
 
     assert [field.name for field in BUDGET_KEYS] == [dimension.value for dimension in Dimension]
-    assert scopes == ["budgets.run", "budgets.tree", "budgets.agent", "budgets.project-day"]
+    assert scopes == [
+        *[f"budgets.{scope}" for scope in ("run", "tree", "agent", "project-day")],
+        "loop.job-budget",
+    ]
 
 
 def test_limits_are_merged_dimension_by_dimension():

@@ -21,7 +21,13 @@ def test_the_defaults_set_every_key():
 
     settings = {key.path for key in KEYS if not isinstance(key.shape, Entries)}
     unset = settings - {place.path for place in policy.places}
-    assert unset == {"steps.max-total", "evaluators.max-changed-lines"}
+    assert unset == {
+        "steps.max-total",
+        "evaluators.max-changed-lines",
+        "loop.model",
+        "loop.base-url",
+        "loop.api-key-variable",
+    }
     assert set(policy.origins.values()) == {"default"}
 
 

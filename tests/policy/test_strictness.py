@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from interlock.policy.config.document import KEYS, Policy
-from interlock.policy.config.key import Choice, Flag, Key, Number, Texts, Tighter
+from interlock.policy.config.key import Choice, Flag, Key, Money, Number, Texts, Tighter
 from interlock.policy.config.layers import loosened_places
 from policy.files import KNOWN, merged, toml
 from policy.strictness import loosened_parts
@@ -16,7 +16,7 @@ _UNDIRECTED = {Tighter.KEPT, Tighter.FIXED, Tighter.USER_ONLY}
 _JUDGED = [
     key
     for key in KEYS
-    if isinstance(key.shape, Flag | Choice | Number | Texts) and key.tighter not in _UNDIRECTED
+    if isinstance(key.shape, Flag | Choice | Number | Money | Texts) and key.tighter not in _UNDIRECTED
 ]
 _BESIDE: Mapping[str, Mapping[str, object]] = {
     "tool-allowlist": {"allow": ["ANY_NAME"]},
@@ -47,6 +47,8 @@ def _tight_and_loose(key: Key) -> tuple[object, object]:
             assert isinstance(key.default, int)
             lower = max(minimum, key.default - 1)
             return (lower, lower + 1) if key.tighter is Tighter.SMALLER else (lower + 1, lower)
+        case Money():
+            return 0.5, 0.500001
         case _:
             fewer, more = ["ONE_NAME"], ["ONE_NAME", "OTHER_NAME"]
             return (more, fewer) if key.tighter is Tighter.MORE else (fewer, more)

@@ -56,6 +56,7 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
         "checkpoint-pages",
         "profile",
         "auto-continue",
+        "decider",
     }
 
 

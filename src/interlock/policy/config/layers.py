@@ -250,6 +250,8 @@ def visible_value(leaf: Leaf, value: Value) -> object:
             return "(set, not shown)" if value else ""
         case _, frozenset():
             return sorted(map(_carried, value), key=msgspec.json.encode)
+        case Money(), int():
+            return in_dollars(value)
         case Budget() as shape, _:
             return _in_dollars(shape.keys, leaf.entry, value)
         case Tables() as shape, Mapping():
@@ -266,9 +268,12 @@ def _carried(carrier: Carrier) -> dict[str, object]:
 def _in_dollars(keys: Iterable[Key], name: str | None, value: object) -> object:
     """Return money as it would be written in a file, and the rest as it is."""
     is_money = any(key.name == name and isinstance(key.shape, Money) for key in keys)
-    if not is_money or not isinstance(value, int):
-        return value
-    dollars, micros = divmod(value, 1_000_000)
+    return in_dollars(value) if is_money and isinstance(value, int) else value
+
+
+def in_dollars(micro_usd: int) -> decimal.Decimal:
+    """Return money as it would be written in a file."""
+    dollars, micros = divmod(micro_usd, 1_000_000)
     return decimal.Decimal(f"{dollars}.{micros:06}".rstrip("0").removesuffix("."))
 
 

@@ -43,7 +43,7 @@ from interlock.policy.config.key import (
     Texts,
     Tighter,
 )
-from interlock.policy.config.layers import profile_value
+from interlock.policy.config.layers import in_dollars, profile_value
 from interlock.policy.config.other_names import OTHER_KEYS
 from interlock.policy.config.parser import EXAMPLE_KEYS, REVIEW_GATES, expected
 from interlock.policy.config.stop_section import PROFILES
@@ -172,7 +172,7 @@ def _key_lines(key: Key, blocks: dict[str, str]) -> Iterator[str]:
     if key.path in blocks:
         yield blocks[key.path]
     elif not isinstance(key.shape, Entries) and key.default is not None:
-        yield _setting(key.name, key.default)
+        yield _setting(key.name, _as_written(key))
 
 
 def _setting(name: str, value: object) -> str:
@@ -333,9 +333,15 @@ def _by_profile(profile: str, key: Key) -> str:
 def _written_default(key: Key, lists: Lists) -> object:
     """Return a default in the order in which it is written, if the default policy sets it."""
     if key.default is not msgspec.UNSET:
-        return None if key.seed is not None else key.default
+        return None if key.seed is not None else _as_written(key)
     section = lists.get(key.section) if key.section else lists
     return section.get(key.name) if is_table(section) else None
+
+
+def _as_written(key: Key) -> object:
+    """Return a default as a file would say it: money in dollars."""
+    is_money = isinstance(key.shape, Money) and isinstance(key.default, int)
+    return in_dollars(key.default) if is_money else key.default
 
 
 def policy_json_schema(lists: Lists) -> Schema:
