@@ -88,6 +88,14 @@ def test_the_reference_names_every_key_and_field():
 """),
         ),
         (
+            "loop.day-cost-usd",
+            snapshot("""\
+- Takes: US dollars from 0 to 1000000, with at most 6 decimal places
+- Default: `1`
+- In a project's file: a smaller number is tighter\
+"""),
+        ),
+        (
             "tool-allowlist.allow",
             snapshot("""\
 - Takes: a list, each entry a name, or a glob where a `*` is written

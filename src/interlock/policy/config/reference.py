@@ -144,7 +144,7 @@ def _section_lines(section: str, blocks: dict[str, str]) -> Iterator[str]:
     yield f"[{section}]"
     keys = sorted((key for key in KEYS if key.section == section), key=_rank)
     for before, key in zip((None, *keys), keys, strict=False):
-        if before is not None and (_is_table(key) or _is_table(before)):
+        if before is not None and _stands_apart(before, key):
             yield ""
         if _is_table(key):
             yield f"[{key.path}]"
@@ -152,6 +152,11 @@ def _section_lines(section: str, blocks: dict[str, str]) -> Iterator[str]:
         yield from _row_lines(key) if key.seed is not None else _key_lines(key, blocks)
         if key.ends_group or (key.example and key.default is None):
             yield "#"
+
+
+def _stands_apart(before: Key, key: Key) -> bool:
+    is_list = isinstance(key.shape, Tables | NamedTables) and isinstance(before.shape, Tables)
+    return _is_table(key) or _is_table(before) or is_list
 
 
 def _is_table(key: Key) -> bool:
