@@ -148,6 +148,28 @@ def current_ledger_places() -> LedgerPlaces:
     )
 
 
+class LoopPlaces(NamedTuple):
+    """Where the loop keeps what is not in the ledger."""
+
+    engine: str
+    """The path of the engine's file, or a database's URL."""
+    folder: Path
+    """Where it writes alerts, and notes that it took from the queue."""
+
+
+def current_loop_places(ledger: str) -> LoopPlaces:
+    """Return the places of the loop over a ledger, as this process finds them."""
+    named = os.environ.get("INTERLOCK_ENGINE")
+    if "://" in ledger:
+        return LoopPlaces(named or ledger, _state_folder(os.environ, Path.home()) / "loop")
+    engine, folder = _beside(Path(ledger).expanduser())
+    return LoopPlaces(named or str(engine), folder)
+
+
+def _beside(ledger: Path) -> tuple[Path, Path]:
+    return ledger.with_name(f"{ledger.name}.loop.db"), ledger.with_name(f"{ledger.name}.loop")
+
+
 def current_own_places(
     *, ledgers: Sequence[str] = (), keys: Path | None = None, undo: Path | None = None
 ) -> OwnPlaces:
@@ -174,6 +196,7 @@ def own_places(
     files = [
         Path(each).expanduser() for each in ledgers if "://" not in each and each != ":memory:"
     ]
+    files += [place for each in files for place in _beside(each)]
     package = Path(__file__).resolve().parent
     # What Interlock needs lies among packages, wherever the package itself is.
     packages = (package.parent, Path(msgspec.__file__).parent.parent)

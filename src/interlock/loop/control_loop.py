@@ -21,7 +21,7 @@ from interlock.model.approval import Approval
 from interlock.model.loop_events import CycleDecided
 from interlock.model.system_loop import DEFAULT_SCOPE, Trigger
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.service.cycles.event_input import IncomingEvent, event_from
+from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
 from interlock.service.governor import Governor
 from interlock.service.records.context import new_id
@@ -78,7 +78,7 @@ class ControlLoop:
             scope=scope,
             cause=cause,
         )
-        return self.chain.receive(_trigger_of(event))
+        return self.chain.receive(event.trigger)
 
     def beat(self, at: int) -> Received:
         """Let the heart beat: the same beat is taken once, whoever notices it."""
@@ -86,20 +86,25 @@ class ControlLoop:
             Trigger(id=f"heartbeat-{at}", name="heartbeat", occurred_at=at, due_at=at)
         )
 
-    def tick(self, scope: str = DEFAULT_SCOPE) -> Sequence[CycleDecided]:
-        """Look around now because a person wants it, and do what comes of it."""
+    def tick(
+        self, scope: str = DEFAULT_SCOPE, *, starts_jobs: bool = True
+    ) -> Sequence[CycleDecided]:
+        """Look around now because a person wants it, and do what comes of it.
+
+        Whoever does not stay until a job has ended starts none: it waits for the next worker.
+        """
         now = self.now
         self.chain.receive(
             Trigger(
                 id=f"manual-{new_id()}", name="manual", scope=scope, occurred_at=now, due_at=now
             )
         )
-        return self.answer(scope)
+        return self.answer(scope, starts_jobs=starts_jobs)
 
-    def answer(self, scope: str) -> Sequence[CycleDecided]:
+    def answer(self, scope: str, *, starts_jobs: bool = True) -> Sequence[CycleDecided]:
         """Answer everything that waits in a scope, and deliver what comes of it."""
         decided = self.cycle.run(scope)
-        self.outbox.deliver_due()
+        self.outbox.deliver_due(starts_jobs=starts_jobs)
         return decided
 
     def note_decisions(self) -> None:
@@ -120,16 +125,3 @@ class ControlLoop:
 
     def _approval(self, approval_id: str) -> Approval | None:
         return self.chain.governor.ledger.rows.approval(approval_id)
-
-
-def _trigger_of(event: IncomingEvent) -> Trigger:
-    return Trigger(
-        id=event.id,
-        name=event.name,
-        scope=event.scope,
-        depth=event.depth,
-        cause=event.cause,
-        occurred_at=event.occurred_at,
-        due_at=event.occurred_at,
-        data=event.data,
-    )

@@ -14,6 +14,7 @@ from interlock.loop.handlers import Handled, Handlers
 from interlock.loop.sinks import DeliveryError, InngestSink, Sink, WebhookSink, retry_at
 from interlock.model.loop_events import CycleDecided
 from interlock.model.loop_state import HOUR
+from interlock.model.system_loop import StartLoop
 from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.service.cycles.loop_chain import LoopChain, decision_at
 
@@ -28,6 +29,7 @@ class Due(NamedTuple):
     sink: str
     attempt: int
     at: int
+    starts_job: bool
 
 
 class Outbox:
@@ -40,16 +42,23 @@ class Outbox:
     def waiting(self) -> Sequence[Due]:
         """Return every delivery that is still to be made, the next one first."""
         waiting = [
-            Due(each.event, delivery.sink, delivery.attempts + 1, delivery.next_at)
+            Due(
+                event=each.event,
+                sink=delivery.sink,
+                attempt=delivery.attempts + 1,
+                at=delivery.next_at,
+                starts_job=delivery.sink == HANDLERS and isinstance(each.choice, StartLoop),
+            )
             for each in self._chain.state.outgoing.values()
             for delivery in each.deliveries
         ]
         return sorted(waiting, key=lambda due: due.at)
 
-    def deliver_due(self) -> int:
+    def deliver_due(self, *, starts_jobs: bool = True) -> int:
         """Try every delivery whose time has come; return how many arrived."""
         now = self._chain.governor.clock.now()
         due = [each for each in self.waiting() if each.at <= now]
+        due = [each for each in due if starts_jobs or not each.starts_job]
         return sum(self.deliver(each.event, each.sink) for each in due)
 
     def deliver(self, event: str, sink: str) -> bool:

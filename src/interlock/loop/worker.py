@@ -18,7 +18,7 @@ from interlock.errors import UnavailableError
 from interlock.loop.control_loop import ControlLoop
 from interlock.loop.engine import Body, Cron, Engine, JsonValue, Steps
 from interlock.model.loop_events import CycleDecided
-from interlock.ports import Clock
+from interlock.ports import Clock, Listener
 from interlock.service.cycles.cycle_decision import Findings
 
 HEARTBEAT: Final = "heartbeat"
@@ -29,6 +29,7 @@ _AGAIN_AFTER: Final = 60_000_000
 """What was begun so long ago and is still to be done is begun once more."""
 _GRACE: Final = 30_000_000
 _LONGEST_SILENCE_S: Final = 15.0
+_LOOK_S: Final = 0.25
 _KEPT_S: Final = 7 * 24 * 3600.0
 """Finished flows are forgotten by the engine after so long; the ledger keeps everything."""
 _MOST_BEGUN: Final = 10_000
@@ -85,7 +86,7 @@ class LoopWorker:
                 when_ready()
                 while not self._over.is_set():
                     self._sweep_patiently()
-                    listener.wait(self._silence_s())
+                    self._rest(listener)
         finally:
             listener.close()
             self._loop.jobs.stop()
@@ -93,6 +94,12 @@ class LoopWorker:
     def stop(self) -> None:
         """Let `serve` come to its end."""
         self._over.set()
+
+    def _rest(self, listener: Listener) -> None:
+        """Wait for news, or until something is due; whoever stops it is not kept waiting."""
+        left_s = self._silence_s()
+        while left_s > 0 and not self._over.is_set() and not listener.wait(min(left_s, _LOOK_S)):
+            left_s -= _LOOK_S
 
     def _silence_s(self) -> float:
         """Return how long nothing has to be begun, unless something happens."""

@@ -11,11 +11,23 @@ import msgspec
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, Subject
 from interlock.model.rows import RunRow
+from interlock.model.system_loop import Choice
 from interlock.model.verdict import Finding
 from interlock.policy.config.document import KEY_BY_PATH
+from interlock.service.policies.policy_book import stored_policy
+from interlock.views.loop_view import cycle_view, effect_text, loop_state
 from interlock.views.review_view import PendingReview, asked_about
 
 _TABLES: Final = {"destructive-ops": "destructive-ops.rules", "secrets": "secrets.rules"}
+
+
+class LoopQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loop asks a person about."""
+
+    decision_id: str
+    choice: Choice
+    effect: str
+    """What would happen."""
 
 
 class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +38,8 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     run: RunRow | None
     review: PendingReview | None
     """The review that it is about, if that still waits for the answer."""
+    choice: LoopQuestion | None
+    """What the loop wants to do, if it still waits for the answer."""
 
 
 def inbox(ledger: Ledger, now: int, *, everything: bool = False) -> Sequence[InboxItem]:
@@ -35,12 +49,29 @@ def inbox(ledger: Ledger, now: int, *, everything: bool = False) -> Sequence[Inb
 
 
 def _item(ledger: Ledger, approval: Approval, now: int) -> InboxItem:
-    is_review = approval.subject is Subject.REVIEW
+    is_review, is_loop = approval.subject is Subject.REVIEW, approval.subject is Subject.LOOP
     return InboxItem(
         approval=approval,
         is_open=approval.is_open_at(now),
         run=ledger.rows.run(approval.run_id),
         review=asked_about(ledger, approval, now) if is_review else None,
+        choice=loop_question(ledger, approval) if is_loop else None,
+    )
+
+
+def loop_question(ledger: Ledger, approval: Approval) -> LoopQuestion | None:
+    """Return what the loop waits for a person with; None where it does not any more."""
+    loop = loop_state(ledger)
+    waiting = [scope.held for scope in loop.scopes.values() if scope.held is not None]
+    held = next((each for each in waiting if each.approval == approval.id), None)
+    decided = None if held is None else cycle_view(ledger, held.decision_id).entry.decision
+    if held is None or decided is None:
+        return None
+    settings = stored_policy(ledger.rows, decided.policy_hash).loop
+    return LoopQuestion(
+        decision_id=held.decision_id,
+        choice=held.choice,
+        effect=effect_text(held.choice, settings, loop),
     )
 
 
@@ -78,6 +109,8 @@ def _block(finding: Finding) -> str:
             return f'[{gate}]\ndecision = "warn"'
         case "rules":
             return f'# in [[rules]] {json.dumps(finding.rule)}, which is yours: decision = "warn"'
+        case "loop":
+            return f'[loop]\n{finding.rule.removeprefix("loop.")} = "allow"'
         case "budget":
             return '[budgets]\nunpriced = "warn"'
         case _:

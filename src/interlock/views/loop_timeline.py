@@ -25,7 +25,7 @@ from interlock.views import units
 from interlock.views.lookup import SHORT
 from interlock.views.timeline_entry import Accent, Entry
 
-_OUTCOMES: Final = {
+OUTCOMES: Final = {
     CycleOutcome.EMITTED: Accent.GOOD,
     CycleOutcome.NOTHING: Accent.FAINT,
     CycleOutcome.SHADOW: Accent.FAINT,
@@ -79,7 +79,7 @@ def _decided(event: CycleDecided) -> Entry:
     reasons = (event.reasoning, *[f"{hit.rail.value}: {hit.reason}" for hit in event.rails])
     return Entry(
         event.outcome.value.replace("_", " "),
-        _OUTCOMES.get(event.outcome, Accent.CAREFUL),
+        OUTCOMES.get(event.outcome, Accent.CAREFUL),
         text,
         f"{event.trigger_source}, {event.decider}",
         tuple(filter(None, reasons)),

@@ -64,18 +64,18 @@ def reading_ledger(
 
 
 @contextmanager
-def governing() -> Generator[Interlock]:
+def governing(*, creates: bool = False) -> Generator[Interlock]:
     """Open the ledger that counts for changes, under the policy that it has itself.
 
     INVARIANT: a person's decision changes no policy, in whatever folder it is made.
     """
-    with reading_ledger() as ledger:
+    with reading_ledger(creates=creates) as ledger:
         yield Interlock(Governor(ledger, _own_policy(ledger), SystemClock()))
 
 
 @contextmanager
 def first_governing() -> Generator[Interlock]:
-    """Open the ledger that counts, or make it, under the policy of whoever sets it up."""
+    """Open the ledger that counts, or make it, under the user's policy as its file says it."""
     with reading_ledger(creates=True) as ledger:
         policy = load_policy(user=settings.current_places().user, project=None)
         yield Interlock(Governor(ledger, policy, SystemClock()))

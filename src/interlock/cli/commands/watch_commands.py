@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from typing import Final
 
@@ -113,7 +113,7 @@ def tail_command(*, run: str | None, since_start: bool) -> None:
             for row in records:
                 print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
         else:
-            print_lines(_record_lines(rows, records, run_id))
+            print_lines(record_lines(rows, records, run_id))
 
 
 def _followed(
@@ -130,7 +130,8 @@ def _followed(
         listener.wait(_LONGEST_SILENCE_S)
 
 
-def _record_lines(rows: Rows, records: Iterator[RecordRow], run_id: str | None) -> Iterator[Line]:
+def record_lines(rows: Rows, records: Iterable[RecordRow], run_id: str | None) -> Iterator[Line]:
+    """Yield a line for each record; of one run only, its id is left out."""
     timeline = Timeline(rows)
     for row in records:
         entry = timeline.entry(decoded(row.body))

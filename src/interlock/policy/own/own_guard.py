@@ -37,6 +37,7 @@ _VARIABLES: Final = {
     "INTERLOCK_CONFIG_HOME": "~/.config/interlock",
     "INTERLOCK_POLICY": "~/.config/interlock/policy.toml",
     "INTERLOCK_LEDGER": "~/.local/state/interlock/ledger.db",
+    "INTERLOCK_ENGINE": "~/.local/state/interlock/ledger.db.loop.db",
     "XDG_CONFIG_HOME": "~/.config",
     "XDG_STATE_HOME": "~/.local/state",
 }

@@ -15,7 +15,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.entrance import MOST, checked
-from interlock.model.system_loop import DEFAULT_SCOPE, MOST_BYTES
+from interlock.model.system_loop import DEFAULT_SCOPE, MOST_BYTES, Trigger
 from interlock.policy.config.complaints import (
     as_clause,
     is_list,
@@ -66,6 +66,20 @@ class IncomingEvent(msgspec.Struct, frozen=True, kw_only=True):
     cause: str | None
     data: str
     """What it brought: an object in JSON with sorted names, or nothing at all."""
+
+    @property
+    def trigger(self) -> Trigger:
+        """The event as what a cycle answers."""
+        return Trigger(
+            id=self.id,
+            name=self.name,
+            scope=self.scope,
+            depth=self.depth,
+            cause=self.cause,
+            occurred_at=self.occurred_at,
+            due_at=self.occurred_at,
+            data=self.data,
+        )
 
 
 def event_from(
