@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
 
@@ -43,8 +43,6 @@ _SHORT_S: Final = 5.0
 _BACKOFF_S: Final = 0.1
 _LONGEST_ID: Final = 200
 _LONGEST_ERROR: Final = 1_000
-_LONGEST_SCHEDULE_DAYS: Final = 366 * 9
-"""Within so many days every day of a calendar comes, the 29th of February as well."""
 
 _ABANDON: Final = """
 UPDATE {schema}workflow_status
@@ -97,7 +95,7 @@ Body = Callable[[Steps, JsonValue], JsonValue]
 
 
 class Cron(msgspec.Struct, frozen=True, kw_only=True):
-    """When a flow is begun: the five fields of a crontab, in UTC, with numbers only."""
+    """When a flow is begun: the five fields of a crontab, in UTC."""
 
     expression: str
     flow: str
@@ -108,19 +106,15 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, micros: int) -> int:
         """Return the first time after this one."""
-        minutes, hours, days, months, weekdays, is_either = _fields(self.expression)
-        start = datetime.fromtimestamp(micros // 60_000_000 * 60, UTC) + timedelta(minutes=1)
-        day = start.replace(hour=0, minute=0)
-        for _ in range(_LONGEST_SCHEDULE_DAYS):
-            fits = (day.day in days, day.isoweekday() % 7 in weekdays)
-            if day.month in months and (any(fits) if is_either else all(fits)):
-                for hour in hours:
-                    for minute in minutes:
-                        at = day.replace(hour=hour, minute=minute)
-                        if at >= start:
-                            return int(at.timestamp()) * 1_000_000
-            day += timedelta(days=1)
-        raise InputError(f"the schedule `{self.expression}` never comes: name a day that exists")
+        from croniter import croniter  # noqa: PLC0415 - only who begins flows by a clock needs it
+
+        try:
+            return int(croniter(self.expression, micros / 1_000_000).get_next(float)) * 1_000_000
+        except ValueError as error:
+            raise InputError(
+                f"the schedule `{self.expression}` cannot be kept: {error}: write five fields, as"
+                " in `*/15 * * * *`"
+            ) from error
 
 
 class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -557,44 +551,3 @@ def _filled(url: str) -> None:
     from dbos import DBOS  # noqa: PLC0415 - as above
 
     DBOS.migrate(url)
-
-
-_RANGES: Final = (("minute", 0, 59), ("hour", 0, 23), ("day", 1, 31), ("month", 1, 12))
-
-
-def _fields(expression: str) -> tuple[list[int], list[int], set[int], set[int], set[int], bool]:
-    """Return what fits; and whether a day fits by either of the month and the week."""
-    words = expression.split()
-    if len(words) != len(_RANGES) + 1:
-        raise InputError(
-            f"the schedule `{expression}` has {len(words)} fields: write five, as in `*/15 * * * *`"
-        )
-    minutes, hours, days, months = (
-        _numbers(expression, word, *each) for word, each in zip(words, _RANGES, strict=False)
-    )
-    weekdays = {day % 7 for day in _numbers(expression, words[4], "weekday", 0, 7)}
-    # As everywhere: where both say something, either is enough.
-    is_either = not words[2].startswith("*") and not words[4].startswith("*")
-    return sorted(minutes), sorted(hours), days, months, weekdays, is_either
-
-
-def _numbers(expression: str, word: str, field: str, first: int, last: int) -> set[int]:
-    """Return what one field stands for: `*`, `7`, `1-5`, `*/15`, `0-30/10`, and lists of those."""
-    found = set[int]()
-    for part in word.split(","):
-        span, _, step = part.partition("/")
-        low, _, high = ("0", "-", "0") if span == "*" else span.partition("-")
-        texts = [low, high or low, step or "1"]
-        if not all(each.isdecimal() and len(each) <= 2 for each in texts):
-            raise InputError(f"the {field} of the schedule `{expression}` cannot be read: `{part}`")
-        begin, end, stride = map(int, texts)
-        if span == "*":
-            begin, end = first, last
-        elif step and not high:
-            end = last
-        if not first <= begin <= end <= last or stride == 0:
-            raise InputError(
-                f"the {field} of the schedule `{expression}` goes from {first} to {last}: `{part}`"
-            )
-        found.update(range(begin, end + 1, stride))
-    return found
