@@ -1,5 +1,5 @@
 # The part of croniter that Interlock uses.
 
-class croniter:
+class croniter:  # noqa: N801 - as the library names it
     def __init__(self, expr_format: str, start_time: float) -> None: ...
     def get_next(self, ret_type: type[float]) -> float: ...
