@@ -62,6 +62,10 @@ _ON: Final = {
     "nightly": ("heartbeat",),
 }
 _PASSING: Final = (0, SECOND, 3 * SECOND, 40 * SECOND, 5 * MINUTE, 20 * MINUTE, HOUR)
+_MONEY: Final = (("0.05", "0.012"), ("0.04", "0.025"), ("0.5", "0.012"))
+"""What deciding may cost on a day and in a cycle: little enough that it runs out."""
+_POLICIES: Final = 40
+"""How many policies there are to draw from, for each of these."""
 _MOST_TURNS: Final = 2_000
 _MOST_ROUNDS: Final = 60
 
@@ -69,10 +73,10 @@ _MOST_ROUNDS: Final = 60
 def policy_text(random: Random, money: tuple[str, str]) -> str:
     """Return a policy as somebody might have it; what it may spend is given."""
     may = ("allow", "allow", "allow", "require-confirmation", "off")
-    asks = ("allow", "require-confirmation", "require-confirmation", "off")
+    asks = ("allow", "allow", "allow", "require-confirmation", "require-confirmation", "off")
     chosen = {
-        "mode": random.choice(("enforce",) * 6 + ("shadow", "off")),
-        "decider": random.choice(("rules", "model")),
+        "mode": random.choice(("enforce",) * 12 + ("shadow", "off")),
+        "decider": random.choice(("rules", "rules", "model")),
         "start-loop": random.choice(asks),
         "apply-retro-recommendation": random.choice(asks),
         "process-notes": random.choice(may),
@@ -80,13 +84,13 @@ def policy_text(random: Random, money: tuple[str, str]) -> str:
     }
     numbers = {
         "debounce-seconds": random.choice((0, 2, 30)),
-        "max-depth": random.randint(0, 3),
-        "start-loop-per-hour": random.randint(0, 3),
+        "max-depth": random.randint(1, 3),
+        "start-loop-per-hour": random.randint(1, 3),
         "process-notes-per-hour": random.randint(1, 3),
         "apply-retro-recommendation-per-hour": random.randint(1, 2),
         "emit-alert-per-hour": random.randint(1, 3),
     }
-    jobs = [job for job in JOBS if random.random() < 0.7]
+    jobs = [job for job in JOBS if random.random() < 0.8]
     on = {job: _ON[job] if random.random() < 0.7 else () for job in jobs}
     sinks = [sink for sink in SINKS if random.random() < 0.5]
     return _written(chosen, numbers, on, sinks, money)
@@ -260,10 +264,11 @@ class History:
         self.world: Final = World(self.random)
         self.model: Final = HostileModel(self.random)
         self.has_real_jobs: Final = real_jobs
-        money = self.random.choice((("0.05", "0.012"), ("0.03", "0.02"), ("0.5", "0.01")))
+        money = self.random.choice(_MONEY)
         self.day_micros, self.cycle_micros = (round(float(each) * 1_000_000) for each in money)
         self.policies: Final = [
-            gates_with(policy_text(self.random, money)) for _ in range(3)
+            gates_with(policy_text(Random(self.random.randrange(_POLICIES)), money))
+            for _ in range(3)
         ]
         self.calm: Final = gates_with(calm_text(money))
         self.place: Final = Place(self.world, folder)
@@ -292,6 +297,8 @@ class History:
             steps = self.random.randint(20, 60)
             for _ in range(steps):
                 self._do(self.random.choice(_WHATEVER))
+                if self.random.random() < 0.5:
+                    self._do(History._busy)
             self._come_to_end()
 
     @property
@@ -352,10 +359,11 @@ class History:
         self.loop.chain.thaw("it is over", OPERATOR)
         for number in range(_MOST_ROUNDS):
             world.at += (2 * SECOND, 61 * SECOND, 20 * MINUTE, 7 * HOUR)[number % 4]
-            self._heartbeat(self.workers[0])
+            if number % 4 >= 2:
+                self._heartbeat(self.workers[0])
             for worker in self.workers:
                 self._finish(worker)
-            if number % 4 == 3 and self._is_quiet():
+            if number > 0 and self._is_quiet():
                 return
 
     def _finish(self, worker: SimulatedWorker) -> None:
@@ -372,6 +380,15 @@ class History:
     def _is_quiet(self) -> bool:
         loop = self.loop.chain.state
         return not (loop.triggers or loop.outgoing or loop.notes or self.running_jobs())
+
+    def compiled(self) -> Sequence[CompiledPolicy]:
+        """Return every policy that a worker went by."""
+        return [each.placed(self.workers[0].governor.context.own_places) for each in (*self.policies, self.calm)]
+
+    def left_over(self) -> str:
+        """Say what waits, and when its scopes last thought about it."""
+        loop = self.loop.chain.state
+        return f"{[(each.id, each.scope) for each in loop.notes.values()]} {loop.scopes}"
 
     def running_jobs(self) -> list[str]:
         """Return the runs of jobs that nobody has closed."""
@@ -398,6 +415,7 @@ class History:
 
     def _busy(self, worker: SimulatedWorker) -> None:
         """Do everything that is due, as a worker does that nobody disturbs."""
+        self.world.at += self.random.choice((0, 3 * SECOND, 3 * SECOND, 31 * SECOND))
         worker.worker.sweep()
         for _ in range(30):
             going = worker.engine.going()
@@ -428,8 +446,7 @@ class History:
         raw = msgspec.json.encode(told)
 
         def arrive(loop: ControlLoop) -> None:
-            loop.send(None, raw)
-            self.accepted.add(event_id)
+            self.accepted.add(loop.send(None, raw).trigger.id)
 
         copies = self.random.choice((1, 1, 1, 2, 3))
         if self.random.random() < 0.4:
@@ -502,7 +519,7 @@ class History:
         pending = rows.approvals(state=ApprovalState.PENDING.value, run_id="loop")
         if not pending:
             return
-        chosen = self.random.choice(list(pending)).id
+        chosen = self.random.choice([*pending, pending[-1], pending[-1]]).id
         state = self.random.choice((ApprovalState.GRANTED,) * 3 + (ApprovalState.DENIED,))
         by = self.random.choice((OPERATOR,) * 4 + (AGENT, SYSTEM))
         worker.governor.answer(
@@ -513,6 +530,8 @@ class History:
             ),
             by,
         )
+        if self.random.random() < 0.7:
+            self._busy(worker)
 
     def _freeze(self, worker: SimulatedWorker) -> None:
         worker.loop.chain.freeze("stop", self.random.choice((OPERATOR, OPERATOR, AGENT)))
@@ -551,13 +570,12 @@ class History:
 
 
 _WHATEVER: Final[tuple[Callable[[History, SimulatedWorker], object], ...]] = (
-    *(History._time_passes,) * 8,
-    *(History._busy,) * 8,
-    *(History._sweep,) * 4,
+    *(History._time_passes,) * 6,
+    *(History._sweep,) * 6,
     *(History._turns,) * 10,
-    *(History._event_sent,) * 8,
-    *(History._note,) * 4,
-    *(History._answered,) * 4,
+    *(History._event_sent,) * 14,
+    *(History._note,) * 5,
+    *(History._answered,) * 12,
     *(History._mail_arrives,) * 2,
     History._mail_is_lost,
     *(History._heartbeat,) * 3,
@@ -566,9 +584,9 @@ _WHATEVER: Final[tuple[Callable[[History, SimulatedWorker], object], ...]] = (
     *(History._recommended,) * 2,
     *(History._job_ends,) * 3,
     History._freeze,
-    *(History._thaw,) * 2,
+    *(History._thaw,) * 4,
     History._cancel,
-    *(History._adopt,) * 2,
+    History._adopt,
     *(History._moods,) * 2,
     *(History._fuse,) * 3,
     History._dies,

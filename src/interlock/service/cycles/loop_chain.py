@@ -67,6 +67,8 @@ class LoopChain:
         self.governor = governor
         """What everything goes through."""
         self._is_there = False
+        self._known: tuple[str, LoopState] = "", LoopState()
+        """The loop as it was when last looked at, by the end of its chain."""
 
     @property
     def settings(self) -> SystemLoop:
@@ -76,8 +78,14 @@ class LoopChain:
     @property
     def state(self) -> LoopState:
         """The loop as it is on record; empty where it never did anything."""
-        run = self.governor.ledger.state(LOOP_RUN)
-        return LoopState() if run is None else run.loop
+        ledger = self.governor.ledger
+        row, (head, known) = ledger.rows.run(LOOP_RUN), self._known
+        if row is None or row.hash == head:
+            return known
+        run = ledger.state(LOOP_RUN)
+        if run is not None and run.seq == row.seq:
+            self._known = row.hash, run.loop
+        return known if run is None else run.loop
 
     @property
     def standstill(self) -> str | None:
