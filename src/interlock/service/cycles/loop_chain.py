@@ -24,6 +24,7 @@ from interlock.model.loop_events import (
 from interlock.model.loop_state import LoopState
 from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import KeyRow
+from interlock.model.run import RunState
 from interlock.model.system_loop import (
     DEFAULT_SCOPE,
     LONGEST_NOTE,
@@ -67,8 +68,8 @@ class LoopChain:
         self.governor = governor
         """What everything goes through."""
         self._is_there = False
-        self._known: tuple[str, LoopState] = "", LoopState()
-        """The loop as it was when last looked at, by the end of its chain."""
+        self._known: tuple[str, RunState | None] = "", None
+        """The run as it was when last looked at, by the end of its chain."""
 
     @property
     def settings(self) -> SystemLoop:
@@ -78,20 +79,24 @@ class LoopChain:
     @property
     def state(self) -> LoopState:
         """The loop as it is on record; empty where it never did anything."""
-        ledger = self.governor.ledger
-        row, (head, known) = ledger.rows.run(LOOP_RUN), self._known
-        if row is None or row.hash == head:
-            return known
-        run = ledger.state(LOOP_RUN)
-        if run is not None and run.seq == row.seq:
-            self._known = row.hash, run.loop
-        return known if run is None else run.loop
+        run = self._run
+        return LoopState() if run is None else run.loop
 
     @property
     def standstill(self) -> str | None:
         """Why nothing is let out, where a person has frozen or halted the loop."""
-        run = self.governor.ledger.state(LOOP_RUN)
+        run = self._run
         return None if run is None else run.standstill
+
+    @property
+    def _run(self) -> RunState | None:
+        ledger = self.governor.ledger
+        row, (head, known) = ledger.rows.run(LOOP_RUN), self._known
+        if row is not None and row.hash != head:
+            known = ledger.state(LOOP_RUN)
+            if known is not None and known.seq == row.seq:
+                self._known = row.hash, known
+        return known
 
     def do(self, plan: Callable[[Moment], T], by: Principal | None = None) -> T:
         """Do something about the loop in a transaction, by the system or by somebody."""
