@@ -227,10 +227,12 @@ class LoopChain:
         next_at: int | None = None,
         result: str = "",
         notes: Sequence[str] = (),
+        opens: Callable[[Transaction], object] = lambda _: None,
     ) -> bool:
         """Record that an event was handed to a sink; False where nobody waits for it any more.
 
-        `notes` are those that it took from the queue, in the same breath.
+        `notes` are those that it took from the queue, and `opens` what it begins, in the same
+        breath.
         """
 
         def plan(moment: Moment) -> bool:
@@ -241,6 +243,7 @@ class LoopChain:
             if not waiting:
                 return False
             clean = moment.context.clean
+            opens(moment.transaction)
             moment.append(
                 DeliveryAttempted(
                     event=event,
