@@ -24,6 +24,7 @@ from interlock.model.loop_events import (
     LoopThawed,
     ModelAnswered,
     ModelAsked,
+    RetrospectiveWritten,
     TriggerReceived,
 )
 from interlock.model.run import RunState, folded
@@ -280,6 +281,11 @@ def _at_rest(evidence: Evidence) -> Iterator[str]:
     """In the end nothing is left over: no job that nobody ends, no note that nobody takes."""
     history = evidence.history
     yield from [f"job {each} was never closed" for each in history.running_jobs()]
+    received = {each.trigger.id for _, each in evidence.of(TriggerReceived)}
+    ended = {f"job-{run_id}" for _, run_id in history.world.begun}
+    taught = [each.retrospective.run for _, each in evidence.of(RetrospectiveWritten)]
+    ended |= {f"retro-{run_id}" for run_id in taught if not run_id.startswith("past-")}
+    yield from [f"nobody heard of {each}" for each in ended - received]
     if history.loop.chain.state.notes:
         yield f"notes were left: {history.left_over()}"
     yield from history.bugs()

@@ -162,18 +162,21 @@ class Jobs:
             outcome = "failed"
             run.finish(outcome)
         now = self._chain.governor.clock.now()
+        name, event, data = end_of_job(run_id, job, outcome, exit_code)
         self._chain.receive(
             Trigger(
-                id=f"job-{run_id}",
-                name=COMPLETE if outcome == "completed" else FAILED,
-                cause=decision_id,
-                occurred_at=now,
-                due_at=now,
-                data=msgspec.json.encode(
-                    {"run": run_id, "job": job, "outcome": outcome, "exitCode": exit_code}
-                ).decode(),
+                id=name, name=event, cause=decision_id, occurred_at=now, due_at=now, data=data
             )
         )
+
+
+def end_of_job(
+    run_id: str, job: str, outcome: str | None, exit_code: int | None = None
+) -> tuple[str, str, str]:
+    """Return the id, the name and the data of the event that a job has ended."""
+    told = {"run": run_id, "job": job, "outcome": outcome, "exitCode": exit_code}
+    event = COMPLETE if outcome == "completed" else FAILED
+    return f"job-{run_id}", event, msgspec.json.encode(told).decode()
 
 
 class _Deadline(Deadline):

@@ -167,7 +167,7 @@ class LoopChain:
                 at=moment.now,
             )
             moment.append(NoteAdded(note=note))
-            self._take(moment, _of_note(note, cause, moment.now))
+            self.take(moment, _of_note(note, cause, moment.now))
             return note
 
         return self.do(plan)
@@ -177,9 +177,10 @@ class LoopChain:
 
         Its depth follows from the decision that caused it, where that is known.
         """
-        return self.do(lambda moment: self._take(moment, trigger))
+        return self.do(lambda moment: self.take(moment, trigger))
 
-    def _take(self, moment: Moment, trigger: Trigger) -> Received:
+    def take(self, moment: Moment, trigger: Trigger) -> Received:
+        """Take a trigger together with what else a transaction does."""
         transaction, loop = moment.transaction, moment.run.loop
         earlier = transaction.key(LOOP_RUN, trigger_key(trigger.id))
         if earlier is not None:
