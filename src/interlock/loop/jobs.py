@@ -164,9 +164,7 @@ class Jobs:
         now = self._chain.governor.clock.now()
         name, event, data = end_of_job(run_id, job, outcome, exit_code)
         self._chain.receive(
-            Trigger(
-                id=name, name=event, cause=decision_id, occurred_at=now, due_at=now, data=data
-            )
+            Trigger(id=name, name=event, cause=decision_id, occurred_at=now, due_at=now, data=data)
         )
 
 
