@@ -49,12 +49,12 @@ class Cycle:
             found.append(self._thought(scope, rest))
         return [msgspec.structs.replace(each, began_at=began_at) for each in found]
 
-    def _thought(self, scope: str, triggers: Sequence[Trigger]) -> Findings:
+    def _thought(self, scope: str, triggers: Sequence[Trigger], spent: int = 0) -> Findings:
         loop = self._chain.state
         unasked = self._deciders.unasked(scope, triggers)
         if unasked is not None:
             return unasked
-        found = self._deciders.decided(scope, triggers, self._senses.snapshot(), loop)
+        found = self._deciders.decided(scope, triggers, self._senses.snapshot(), loop, spent)
         return msgspec.structs.replace(found, emitted_before=loop.emitted)
 
     def act(self, findings: Sequence[Findings]) -> Sequence[CycleDecided]:
@@ -70,11 +70,14 @@ class Cycle:
             # Another cycle has acted meanwhile: the state is not what it was.
             waiting = self._chain.state.triggers
             triggers = [waiting[each] for each in findings.triggers if each in waiting]
-            thought = self._thought(findings.scope, triggers)
+            if not triggers:
+                return None
+            spent = findings.cost_micros
             findings = msgspec.structs.replace(
-                thought,
-                began_at=findings.began_at,
-                cost_micros=findings.cost_micros + thought.cost_micros,
+                self._thought(findings.scope, triggers, spent), began_at=findings.began_at
+            )
+            findings = msgspec.structs.replace(
+                findings, cost_micros=max(spent, findings.cost_micros)
             )
         raise UnavailableError(
             f"scope `{findings.scope}`: others acted {_MOST_ROUNDS} times while the state was"

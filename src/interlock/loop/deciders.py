@@ -69,9 +69,14 @@ class Deciders:
         return self.refused(scope, triggers)
 
     def decided(
-        self, scope: str, triggers: Sequence[Trigger], snapshot: Snapshot, loop: LoopState
+        self,
+        scope: str,
+        triggers: Sequence[Trigger],
+        snapshot: Snapshot,
+        loop: LoopState,
+        spent: int = 0,
     ) -> Findings:
-        """Return what is chosen in a state."""
+        """Return what is chosen in a state; `spent` is what the same cycle has cost before."""
         settings, digest = self._chain.settings, state_hash(snapshot)
         plain = msgspec.structs.replace(self.refused(scope, triggers), snapshot=snapshot)
         held = held_choice(self._chain, loop, scope, digest)
@@ -86,7 +91,7 @@ class Deciders:
             )
         if settings.decider == RULES or settings.model is None:
             return _by_rules(plain, triggers, settings)
-        return _Conversation(self._chain, self._model(settings), plain, triggers).findings()
+        return _Conversation(self._chain, self._model(settings), plain, triggers, spent).findings()
 
 
 def model_from(settings: SystemLoop) -> AskedModel:
@@ -132,6 +137,7 @@ class _Conversation:
         model: AskedModel,
         plain: Findings,
         triggers: Sequence[Trigger],
+        spent: int,
     ) -> None:
         self._chain = chain
         self._settings = chain.settings
@@ -140,7 +146,7 @@ class _Conversation:
         self._triggers = triggers
         self._snapshot = plain.snapshot or Snapshot(readings=())
         self._decider = f"model {self._settings.model}"
-        self._spent = 0
+        self._spent = spent
 
     def findings(self) -> Findings:
         """Return what the model chooses, or what is done where it cannot."""

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, assert_never
 import msgspec
 
 from interlock.errors import InputError
+from interlock.ledger.transaction import Transaction
 from interlock.loop.jobs import Jobs
 from interlock.loop.recommendation_desk import RecommendationDesk
 from interlock.loop.sinks import AlertLog
@@ -35,8 +36,8 @@ class Handled(NamedTuple):
     """The notes that are taken from the queue with it."""
     afterwards: Callable[[], object] = object
     """What is done once it is on record that this process does it, and no other."""
-    otherwise: Callable[[], object] = object
-    """What is done where another one was faster."""
+    opens: Callable[[Transaction], object] = lambda _: None
+    """What is put on record in the same transaction as that."""
 
 
 class Handlers:
@@ -55,11 +56,11 @@ class Handlers:
         """Do what a decision asks for; doing it again after a crash does no harm."""
         match decided.choice:
             case StartLoop(job=job):
-                run_id, decision_id = self._jobs.prepare(job), decided.decision_id
+                run_id, opens = self._jobs.prepare(job)
                 return Handled(
                     run_id,
-                    afterwards=lambda: self._jobs.begin(job, run_id, decision_id),
-                    otherwise=lambda: self._jobs.drop(run_id),
+                    opens=opens,
+                    afterwards=lambda: self._jobs.begin(job, run_id, decided.decision_id),
                 )
             case ProcessNotes(notes=notes):
                 return self._process(notes, decided)

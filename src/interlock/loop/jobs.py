@@ -7,7 +7,7 @@ and the loop decides anew.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +18,7 @@ import msgspec
 from interlock import settings as places
 from interlock.checkpoints.bounded_command import Deadline, Ended, run_bounded
 from interlock.errors import InputError, InterlockError, UnfinishedError
+from interlock.ledger.transaction import Transaction
 from interlock.model.answers import Answer
 from interlock.model.budget import Budget, Dimension
 from interlock.model.principal import SYSTEM
@@ -28,8 +29,8 @@ from interlock.processes import is_alive, own_name
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.governor import Governor
 from interlock.service.interlock import Run
-from interlock.service.questions.run_entries import starting
-from interlock.service.records.runs import NewRun
+from interlock.service.records.context import new_id
+from interlock.service.records.runs import NewRun, start_run
 
 COMPLETE: Final = "agent/loop.complete"
 FAILED: Final = "agent/loop.failed"
@@ -49,10 +50,11 @@ class Jobs:
         self._running: dict[str, tuple[threading.Thread, _Deadline]] = {}
         self._lock = threading.Lock()
 
-    def prepare(self, name: str) -> str:
-        """Open the run of a job; nothing is started yet."""
-        job = self._job(name)
+    def prepare(self, name: str) -> tuple[str, Callable[[Transaction], object]]:
+        """Return what the run of a job is called, and how it is opened; nothing is done yet."""
+        job, run_id = self._job(name), new_id()
         new = NewRun(
+            id=run_id,
             task=job.name,
             agent=f"job/{job.name}",
             client="loop",
@@ -60,7 +62,8 @@ class Jobs:
             workspace=job.workspace,
             tree_budget=_budget(self._chain.settings.job_budget),
         )
-        return self._governor.answer(starting(new), SYSTEM).id
+        context = self._governor.context_of(new.project)
+        return run_id, start_run(context, new, SYSTEM).plan
 
     def begin(self, name: str, run_id: str, decision_id: str) -> None:
         """Start a job in the background; only whoever has claimed its event does."""
@@ -74,10 +77,6 @@ class Jobs:
         with self._lock:
             self._running[run_id] = thread, deadline
         thread.start()
-
-    def drop(self, run_id: str) -> None:
-        """Close the run of a job that somebody else has started."""
-        Run(self._governor, run_id).finish("abandoned")
 
     def wait(self) -> None:
         """Wait for every job that runs here."""
@@ -165,18 +164,19 @@ class Jobs:
             outcome = "failed"
             run.finish(outcome)
         now = self._governor.clock.now()
+        name, event, data = end_of_job(run_id, job, outcome, exit_code)
         self._chain.receive(
-            Trigger(
-                id=f"job-{run_id}",
-                name=COMPLETE if outcome == "completed" else FAILED,
-                cause=decision_id,
-                occurred_at=now,
-                due_at=now,
-                data=msgspec.json.encode(
-                    {"run": run_id, "job": job, "outcome": outcome, "exitCode": exit_code}
-                ).decode(),
-            )
+            Trigger(id=name, name=event, cause=decision_id, occurred_at=now, due_at=now, data=data)
         )
+
+
+def end_of_job(
+    run_id: str, job: str, outcome: str | None, exit_code: int | None = None
+) -> tuple[str, str, str]:
+    """Return the id, the name and the data of the event that a job has ended."""
+    told = {"run": run_id, "job": job, "outcome": outcome, "exitCode": exit_code}
+    event = COMPLETE if outcome == "completed" else FAILED
+    return f"job-{run_id}", event, msgspec.json.encode(told).decode()
 
 
 class _Deadline(Deadline):

@@ -9,10 +9,10 @@ import msgspec
 
 from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.projection import retrospective_key
-from interlock.loop.jobs import COMPLETE
+from interlock.loop.jobs import COMPLETE, end_of_job
 from interlock.model.loop_events import RetrospectiveWritten
 from interlock.model.recommendation import Recommendation, Retrospective
-from interlock.model.run import LEDGER_RUN, RunStatus
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.system_loop import LOOP_RUN, Trigger
 from interlock.policy.learn.recommendations import recommendations_from
 from interlock.policy.learn.retrospective import retrospective_of
@@ -52,7 +52,7 @@ class Learner:
         state = ledger.state(run_id)
         if state is None or state.status is not RunStatus.FINISHED or run_id == LEDGER_RUN:
             return ()
-        cause = self._chain.state.jobs.get(run_id)
+        triggers = self._triggers(state)
         rows = records_of(ledger.rows, run_id)
         retrospective = retrospective_of(state, (decoded(row.body) for row in rows))
         earlier = self._earlier()
@@ -60,11 +60,24 @@ class Learner:
         known = self._chain.state.recommendations
         runs = [each.run for each in (*earlier, retrospective)]
         new = [self._with_effect(each, runs) for each in found if each.id not in known]
-        made = learn(self._chain, retrospective, new)
-        if cause is None:
-            self._tell(COMPLETE, f"run-{run_id}", run_id, None)
-        self._tell(LEARNT, f"retro-{run_id}", run_id, cause)
-        return made
+        return learn(self._chain, retrospective, new, triggers)
+
+    def _triggers(self, run: RunState) -> Sequence[Trigger]:
+        """Return what a run that has ended starts: whatever happened below a job is its doing."""
+        jobs = self._chain.state.jobs
+        cause = next((jobs[each] for each in (run.id, *run.ancestors) if each in jobs), None)
+        if cause is None and LOOP_RUN in run.ancestors:
+            cause = LOOP_RUN
+        # Whoever ended a job may have died before the loop knew of it.
+        ended = end_of_job(run.id, run.task, run.outcome) if run.id in jobs else None
+        now, data = self._chain.governor.clock.now(), msgspec.json.encode({"run": run.id}).decode()
+        return [
+            Trigger(id=name, name=event, cause=cause, occurred_at=now, due_at=now, data=text)
+            for name, event, text in (
+                ended or (f"run-{run.id}", COMPLETE, data),
+                (f"retro-{run.id}", LEARNT, data),
+            )
+        ]
 
     def _earlier(self) -> Sequence[Retrospective]:
         """Return what the last runs taught, the oldest first."""
@@ -86,10 +99,3 @@ class Learner:
         after = recommended_policy(before, found.patch)
         effect = simulated(governor.ledger.rows, before, after, runs=runs, most=_MOST_ANSWERS)
         return msgspec.structs.replace(found, effect=effect)
-
-    def _tell(self, name: str, trigger_id: str, run_id: str, cause: str | None) -> None:
-        now = self._chain.governor.clock.now()
-        data = msgspec.json.encode({"run": run_id}).decode()
-        self._chain.receive(
-            Trigger(id=trigger_id, name=name, cause=cause, occurred_at=now, due_at=now, data=data)
-        )

@@ -76,8 +76,11 @@ class Outbox:
         except (InterlockError, OSError) as error:
             self._put_off(event, sink, attempt, error)
             return False
-        arrived = self._chain.attempt(event, sink, result=handled.result, notes=handled.notes)
-        (handled.afterwards if arrived else handled.otherwise)()
+        arrived = self._chain.attempt(
+            event, sink, result=handled.result, notes=handled.notes, opens=handled.opens
+        )
+        if arrived:
+            handled.afterwards()
         return arrived
 
     def _handed(self, decided: CycleDecided, sink: str, attempt: int) -> Handled:

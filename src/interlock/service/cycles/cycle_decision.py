@@ -31,6 +31,7 @@ from interlock.model.system_loop import (
     Proposal,
     RailFacts,
     Snapshot,
+    StartLoop,
     Trigger,
 )
 from interlock.model.verdict import Decision, Finding, Severity
@@ -112,9 +113,8 @@ def _decided(
     choice = findings.proposal.choice
     approval = _approval_for(moment, findings.scope, choice, digest)
     facts = _facts(moment, choice.action, approval)
-    verdict = ruled(
-        choice, facts, settings, depth=depth, invalid=findings.invalid, unpaid=findings.unpaid
-    )
+    invalid = findings.invalid or _unknown(choice, settings)
+    verdict = ruled(choice, facts, settings, depth=depth, invalid=invalid, unpaid=findings.unpaid)
     decision_id = new_id()
     event = CycleDecided(
         decision_id=decision_id,
@@ -130,7 +130,7 @@ def _decided(
         short_circuit=findings.short_circuit,
         degraded=findings.degraded,
         raw=moment.context.clean(findings.raw)[:_LONGEST_RAW],
-        invalid=findings.invalid,
+        invalid=invalid,
         choice=choice,
         reasoning=moment.context.clean(findings.proposal.reasoning)[:_LONGEST_REASONING],
         facts=facts,
@@ -157,6 +157,13 @@ def _is_outdated(loop: LoopState, findings: Findings) -> bool:
         return False
     acted = loop.acted_since(findings.emitted_before)
     return acted is None or any(is_same_work(choice, each.choice) for each in acted)
+
+
+def _unknown(choice: Choice, settings: SystemLoop) -> str | None:
+    """Return what the policy does not have any more since somebody chose or agreed to it."""
+    if isinstance(choice, StartLoop) and choice.job not in settings.job_names:
+        return f"the policy has no job `{choice.job}`: add it to [[loop.jobs]]"
+    return None
 
 
 def _source_of(triggers: Sequence[Trigger]) -> str:

@@ -15,7 +15,7 @@ from interlock.model.recommendation import (
     RecommendationState,
     Retrospective,
 )
-from interlock.model.system_loop import LOOP_RUN
+from interlock.model.system_loop import LOOP_RUN, Trigger
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.records.context import Moment
 
@@ -28,15 +28,20 @@ def has_learnt_from(chain: LoopChain, run_id: str) -> bool:
 
 
 def learn(
-    chain: LoopChain, retrospective: Retrospective, recommendations: Sequence[Recommendation]
+    chain: LoopChain,
+    retrospective: Retrospective,
+    recommendations: Sequence[Recommendation],
+    triggers: Sequence[Trigger] = (),
 ) -> Sequence[Recommendation]:
-    """Record what a run taught, once; return the recommendations that are new."""
+    """Record what a run taught and what follows, once; return the recommendations that are new."""
 
     def plan(moment: Moment) -> Sequence[Recommendation]:
         if moment.transaction.key(LOOP_RUN, retrospective_key(retrospective.run)) is not None:
             return ()
         known = moment.run.loop.recommendations
         new = tuple(each for each in recommendations if each.id not in known)
+        for trigger in triggers:
+            chain.take(moment, trigger)
         moment.append(RetrospectiveWritten(retrospective=retrospective, recommendations=new))
         return new
 

@@ -24,6 +24,7 @@ from interlock.model.loop_events import (
 from interlock.model.loop_state import LoopState
 from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import KeyRow
+from interlock.model.run import RunState
 from interlock.model.system_loop import (
     DEFAULT_SCOPE,
     LONGEST_NOTE,
@@ -85,6 +86,8 @@ class LoopChain:
         self.governor = governor
         """What everything goes through."""
         self._is_there = False
+        self._known: tuple[str, RunState | None] = "", None
+        """The run as it was when last looked at, by the end of its chain."""
 
     @property
     def settings(self) -> SystemLoop:
@@ -94,14 +97,24 @@ class LoopChain:
     @property
     def state(self) -> LoopState:
         """The loop as it is on record; empty where it never did anything."""
-        run = self.governor.ledger.state(LOOP_RUN)
+        run = self._run
         return LoopState() if run is None else run.loop
 
     @property
     def standstill(self) -> str | None:
         """Why nothing is let out, where a person has frozen or halted the loop."""
-        run = self.governor.ledger.state(LOOP_RUN)
+        run = self._run
         return None if run is None else run.standstill
+
+    @property
+    def _run(self) -> RunState | None:
+        ledger = self.governor.ledger
+        row, (head, known) = ledger.rows.run(LOOP_RUN), self._known
+        if row is not None and row.hash != head:
+            known = ledger.state(LOOP_RUN)
+            if known is not None and known.seq == row.seq:
+                self._known = row.hash, known
+        return known
 
     def do(self, plan: Callable[[Moment], T], by: Principal | None = None) -> T:
         """Do something about the loop in a transaction, by the system or by somebody."""
@@ -172,7 +185,7 @@ class LoopChain:
                 at=moment.now,
             )
             moment.append(NoteAdded(note=note))
-            self._take(moment, _of_note(note, cause, moment.now))
+            self.take(moment, _of_note(note, cause, moment.now))
             return note
 
         return self.do(plan)
@@ -182,9 +195,10 @@ class LoopChain:
 
         Its depth follows from the decision that caused it, where that is known.
         """
-        return self.do(lambda moment: self._take(moment, trigger))
+        return self.do(lambda moment: self.take(moment, trigger))
 
-    def _take(self, moment: Moment, trigger: Trigger) -> Received:
+    def take(self, moment: Moment, trigger: Trigger) -> Received:
+        """Take a trigger together with what else a transaction does."""
         transaction, loop = moment.transaction, moment.run.loop
         earlier = transaction.key(LOOP_RUN, trigger_key(trigger.id))
         if earlier is not None:
@@ -232,10 +246,12 @@ class LoopChain:
         next_at: int | None = None,
         result: str = "",
         notes: Sequence[str] = (),
+        opens: Callable[[Transaction], object] = lambda _: None,
     ) -> bool:
         """Record that an event was handed to a sink; False where nobody waits for it any more.
 
-        `notes` are those that it took from the queue, in the same breath.
+        `notes` are those that it took from the queue, and `opens` what it begins, in the same
+        breath.
         """
 
         def plan(moment: Moment) -> bool:
@@ -246,6 +262,7 @@ class LoopChain:
             if not waiting:
                 return False
             clean = moment.context.clean
+            opens(moment.transaction)
             moment.append(
                 DeliveryAttempted(
                     event=event,

@@ -56,6 +56,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is opened with: the same, where it is not said otherwise."""
 
     task: str
+    id: str | None = None
     agent: str = "agent"
     client: str = "python"
     project: str = "default"
@@ -86,7 +87,7 @@ def new_run(task: str, fields: RunFields) -> NewRun:
 
 def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunState]:
     """Return the work of opening a run."""
-    run_id = new_id()
+    run_id = new.id or new_id()
     for field in ("agent", "client", "project"):
         checked_name(field, getattr(new, field))
     folder = new.workspace
