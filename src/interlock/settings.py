@@ -148,6 +148,23 @@ def current_ledger_places() -> LedgerPlaces:
     )
 
 
+class Cause(NamedTuple):
+    """What the loop told a job about itself, and so whatever the job starts."""
+
+    decision: str | None
+    """The decision of the loop that led to it."""
+    run: str | None
+    """The run that it is."""
+
+
+def current_cause() -> Cause:
+    """Return what led to this process, where the loop did."""
+    return Cause(
+        decision=os.environ.get("INTERLOCK_CAUSE") or None,
+        run=os.environ.get("INTERLOCK_RUN") or None,
+    )
+
+
 class LoopPlaces(NamedTuple):
     """Where the loop keeps what is not in the ledger."""
 

@@ -37,6 +37,11 @@ SUMMARIES: Final = {
     "undo": "Put files back: a set of edits, or what was copied away before a command.",
     "budget": "Show an account, or give it another limit.",
     "operator": "List who may decide, let others in or go, and change a passphrase.",
+    "loop": "What next? Let the loop run, look at it, and stop it.",
+    "event": "Tell the loop that something happened.",
+    "note": "Leave a note for the loop, and see which ones wait.",
+    "slog": "List what the loop decided and why, or show one decision.",
+    "recommendations": "List what the loop learnt from finished runs; apply it, or dismiss it.",
     "step": "Judge past runs step by step: where would each have been paused or stopped?",
     "stop": "Ask whether agents that ended their turn are really done.",
     "replay": "Decide every judgement of a run again, from its record.",
@@ -57,6 +62,11 @@ _HOMES: Final = {
         ("commands.checkpoint_command", "checkpoint"),
         ("commands.edit_commands", "edit undo"),
         ("commands.budget_command", "budget"),
+        ("commands.loop_commands", "loop"),
+        ("commands.event_command", "event"),
+        ("commands.note_command", "note"),
+        ("commands.slog_command", "slog"),
+        ("commands.recommendation_command", "recommendations"),
         ("commands.past_run_commands", "step stop replay"),
         ("commands.operator_commands", "setup operator"),
         ("commands.ledger_commands", "verify ledger"),
@@ -76,6 +86,7 @@ they used, and decide what waits for a person.
   interlock runs                                   what is at work, and what it used
   interlock watch RUN                              how one run gets on, live
   interlock approvals                              what waits for you
+  interlock loop run                               let it decide what comes next
 """
 
 

@@ -415,7 +415,11 @@ def _event_stages(
     if waiting:
         names = ", ".join(each.sink for each in waiting)
         return sent, Stage("delivery", Accent.CAREFUL, f"waits for {names}", lines)
-    return sent, Stage("delivery", Accent.GOOD, "everybody has it, or was given up", lines)
+    arrived = {each.sink for each in attempts if each.error is None}
+    lost = ", ".join(sink for sink in decision.sinks if sink not in arrived)
+    if lost:
+        return sent, Stage("delivery", Accent.BAD, f"given up or cancelled: {lost}", lines)
+    return sent, Stage("delivery", Accent.GOOD, "everybody has it", lines)
 
 
 def _attempt_text(attempt: DeliveryAttempted) -> str:

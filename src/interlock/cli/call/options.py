@@ -76,6 +76,9 @@ _as_option: Final = click.option(
 note_option: Final = click.option(
     "--note", metavar="TEXT", help="A word that goes on record with it."
 )
+reason_option: Final = click.option(
+    "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
+)
 
 
 def policy_options(command: _Decorated) -> _Decorated:

@@ -10,7 +10,7 @@ import click
 
 from interlock import settings
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
-from interlock.cli.call.options import ledger_call, note_option, show
+from interlock.cli.call.options import ledger_call, note_option, reason_option, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
@@ -20,15 +20,13 @@ from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.run import LEDGER_RUN
 from interlock.service.interlock import Interlock
 from interlock.views import units
-from interlock.views.inbox import InboxItem, inbox, recommendation
+from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
 from interlock.views.lookup import SHORT, short_ids
+from interlock.views.loop_view import choice_text
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 
 _LOOKED_AT_BY: Final = {Subject.RESUME: "explain", Subject.REVIEW: "reviews"}
-_reason_option = click.option(
-    "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
-)
 
 
 @ledger_call("approvals")
@@ -61,11 +59,12 @@ def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -
                     " `--always` out"
                 )
         token = operator_token(interlock, "approve")
+        asked_by_loop = [_of_loop(interlock, each) for each in found]
         decided = [
             interlock.approve(each.id, token=token, note=note, always=always) for each in found
         ]
     rules = [recommendation(each.findings) if always else None for each in decided]
-    _show_decided(decided, rules)
+    _show_decided(decided, rules, asked_by_loop)
 
 
 @ledger_call("deny", decides=True)
@@ -79,8 +78,9 @@ def deny_command(*, asked: tuple[str, ...], note: str | None) -> None:
     with governing() as interlock:
         found = _found(interlock, asked)
         token = operator_token(interlock, "deny")
+        asked_by_loop = [_of_loop(interlock, each) for each in found]
         decided = [interlock.deny(each.id, token=token, note=note) for each in found]
-    _show_decided(decided, None)
+    _show_decided(decided, None, asked_by_loop)
 
 
 def _found(interlock: Interlock, asked: tuple[str, ...]) -> list[Approval]:
@@ -89,13 +89,22 @@ def _found(interlock: Interlock, asked: tuple[str, ...]) -> list[Approval]:
     return list({each.id: each for each in found}.values())
 
 
-def _show_decided(decided: Sequence[Approval], rules: Sequence[str | None] | None) -> None:
+def _of_loop(interlock: Interlock, approval: Approval) -> LoopQuestion | None:
+    is_loop = approval.subject is Subject.LOOP
+    return loop_question(interlock.ledger, approval) if is_loop else None
+
+
+def _show_decided(
+    decided: Sequence[Approval],
+    rules: Sequence[str | None] | None,
+    asked_by_loop: Sequence[LoopQuestion | None],
+) -> None:
     said = [None] * len(decided) if rules is None else rules
     values = [
         {"approval": each} if rules is None else {"approval": each, "recommendation": rule}
         for each, rule in zip(decided, said, strict=True)
     ]
-    lines = chain.from_iterable(map(_decided_lines, decided, said))
+    lines = chain.from_iterable(map(_decided_lines, decided, said, asked_by_loop))
     show(values[0] if len(values) == 1 else values, lines)
 
 
@@ -125,11 +134,16 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
     approval = item.approval
     run = approval.run_id
     yield (Span(short, Tone.CODE), Span(f"  {_state_text(approval, at)}", Tone.FAINT))
-    yield from labelled_lines("asks", approval.summary, Tone.STRONG)
+    asks = approval.summary if item.choice is None else choice_text(item.choice.choice)
+    yield from labelled_lines("asks", asks, Tone.STRONG)
     for place, finding in enumerate(approval.findings):
         yield from labelled_lines("" if place else "why", reason_text(finding))
     whose = run if item.run is None else f"{run} ({item.run.agent}: {item.run.task})"
     yield from labelled_lines("run", whose, Tone.FAINT)
+    if item.choice is not None:
+        yield from labelled_lines("then", item.choice.effect)
+        look = f"interlock slog --decision {item.choice.decision_id[:SHORT]}"
+        yield from labelled_lines("look", look, Tone.CODE)
     if approval.subject in _LOOKED_AT_BY:
         looks = f"interlock {_LOOKED_AT_BY[approval.subject]} {run}"
         yield from labelled_lines("look", looks, Tone.CODE)
@@ -150,14 +164,19 @@ def _state_text(approval: Approval, at: int) -> str:
     return f"{asked}, {approval.state.value} by {who}{used}"
 
 
-def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
+def _decided_lines(
+    approval: Approval, rule: str | None, question: LoopQuestion | None
+) -> Iterator[Line]:
     if approval.state is ApprovalState.GRANTED:
         tone, run, action = Tone.ALLOW, "the run may go on", "it may happen once"
     else:
         tone, run, action = Tone.BLOCK, "the run stays stopped", "it must not happen"
     meaning = run if approval.subject is Subject.RESUME else action
     yield badge_line(approval.state.value.upper(), tone, meaning)
-    yield (Span(f"  {approval.summary}", Tone.CODE),)
+    asked = approval.summary if question is None else choice_text(question.choice)
+    yield (Span(f"  {asked}", Tone.CODE),)
+    if question is not None:
+        yield from _loop_lines(approval, question)
     if rule is not None:
         file = settings.current_places().user_file
         about = f"To be asked no more, put this into {file}; nothing was changed:"
@@ -167,9 +186,17 @@ def _decided_lines(approval: Approval, rule: str | None) -> Iterator[Line]:
         yield from ((), (Span("Then have it count: interlock policy adopt", Tone.FAINT),))
 
 
+def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:
+    """Yield what follows from an answer to the loop, and where it stands."""
+    if approval.state is ApprovalState.GRANTED:
+        yield from labelled_lines("then", f"{question.effect}, in the loop's next cycle")
+    look = f"interlock slog --decision {question.decision_id[:SHORT]}"
+    yield from labelled_lines("look", look, Tone.CODE)
+
+
 @ledger_call("halt", decides=True)
 @click.argument("run", metavar="RUN")
-@_reason_option
+@reason_option
 def halt_command(*, run: str, reason: str) -> None:
     """Stop a run and every run below it, until it is lifted.
 
@@ -189,7 +216,7 @@ def halt_command(*, run: str, reason: str) -> None:
 
 @ledger_call("lift", decides=True)
 @click.argument("run", metavar="RUN")
-@_reason_option
+@reason_option
 def lift_command(*, run: str, reason: str) -> None:
     """Let a run go on that was paused, stopped or halted.
 
