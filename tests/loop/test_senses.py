@@ -94,6 +94,30 @@ def test_a_run_that_went_quiet_is_half_done_with_and_without_a_checkpoint(
     assert kinds(ticked(loop)) == [("stale-run", run.id)]
 
 
+def test_a_run_that_went_quiet_behind_a_checkpoint_is_half_done(bench: LoopBench) -> None:
+    loop = bench.loop(
+        '[loop]\nmode = "shadow"\n[steps]\ncheckpoint-command = "true"\ncheckpoint-interval = 1\n'
+    )
+    run = bench.interlock.run("mend the build", agent="coder", workspace=str(bench.folder))
+    run.step()
+    run.step()
+    assert run.state.control.checkpoints
+    bench.clock.forward(seconds=HOUR_S)
+
+    assert kinds(ticked(loop)) == [("stale-checkpoint", run.id)]
+
+
+def test_a_review_that_nobody_has_passed_is_half_done(bench: LoopBench) -> None:
+    loop = bench.loop('[loop]\nmode = "shadow"\n')
+    run = bench.interlock.run("mend the build", agent="coder")
+    run.review("merge", [{"id": "style", "criteria": ["reads well"]}], subject="the form")
+
+    decided = ticked(loop)
+
+    assert kinds(decided) == [("pending-review", f"{run.id}/merge")]
+    assert seen(decided).items(Source.UNFINISHED)[0].text == "the form"
+
+
 def test_a_recommendation_is_seen_until_it_is_settled(bench: LoopBench) -> None:
     loop = bench.loop('[loop]\nmode = "shadow"\n')
     made = recommend(loop)
