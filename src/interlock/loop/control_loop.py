@@ -19,14 +19,12 @@ from interlock.loop.recommendation_desk import RecommendationDesk
 from interlock.loop.senses import Senses, StateSource
 from interlock.model.approval import Approval
 from interlock.model.loop_events import CycleDecided
-from interlock.model.system_loop import DEFAULT_SCOPE, Trigger
+from interlock.model.system_loop import APPROVAL_DECIDED, DEFAULT_SCOPE, Trigger
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
 from interlock.service.governor import Governor
 from interlock.service.records.context import new_id
-
-APPROVAL_DECIDED = "system/approval.decided"
 
 
 class ControlLoop:
@@ -93,6 +91,7 @@ class ControlLoop:
 
         Whoever does not stay until a job has ended starts none: it waits for the next worker.
         """
+        self.note_decisions()
         now = self.now
         self.chain.receive(
             Trigger(

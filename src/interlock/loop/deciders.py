@@ -16,7 +16,13 @@ from interlock.loop.model_decider import AskedModel, ModelReply, ModelUnavailabl
 from interlock.model.budget import TokenUsage
 from interlock.model.loop_events import ModelFailure
 from interlock.model.loop_state import LoopState, ScopeState
-from interlock.model.system_loop import DoNothing, LoopMode, Proposal, Snapshot, Trigger
+from interlock.model.system_loop import (
+    DoNothing,
+    LoopMode,
+    Proposal,
+    Snapshot,
+    Trigger,
+)
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.model_answer import (
     InvalidAnswerError,
@@ -28,6 +34,7 @@ from interlock.policy.loop.model_answer import (
 from interlock.policy.loop.orientation import (
     NOTHING_ACTIONABLE,
     SAME_STATE,
+    demands,
     short_circuit,
     state_hash,
 )
@@ -79,7 +86,9 @@ class Deciders:
         """Return what is chosen in a state; `spent` is what the same cycle has cost before."""
         settings, digest = self._chain.settings, state_hash(snapshot)
         plain = msgspec.structs.replace(self.refused(scope, triggers), snapshot=snapshot)
-        held = held_choice(self._chain, loop, scope, digest)
+        # What calls for an action by itself is not answered by one that was agreed to before.
+        is_called = any(demands(each, settings) for each in triggers)
+        held = None if is_called else held_choice(self._chain, loop, scope, digest)
         if held is not None:
             proposal = Proposal(choice=held.choice, reasoning=held.reasoning)
             return msgspec.structs.replace(plain, decider=PERSON, proposal=proposal)

@@ -20,6 +20,9 @@ LOOP_AGENT: Final = "interlock-loop"
 DEFAULT_SCOPE: Final = "default"
 """What is decided together where nothing else is said."""
 
+APPROVAL_DECIDED: Final = "system/approval.decided"
+"""The event that a person has answered the loop, or nobody in time."""
+
 MOST_NOTES: Final = 500
 """How many notes can wait."""
 LONGEST_NOTE: Final = 4_000
