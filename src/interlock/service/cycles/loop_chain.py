@@ -327,6 +327,14 @@ class LoopChain:
 
     # What is looked up.
 
+    def cause_of(self, trigger_id: str) -> str | None:
+        """Return the decision that led to a trigger, if it is on record that one did."""
+        rows = self.governor.ledger.rows
+        key = rows.key(LOOP_RUN, trigger_key(trigger_id))
+        row = None if key is None else rows.record(LOOP_RUN, key.seq)
+        event = None if row is None else decoded(row.body).event
+        return event.trigger.cause if isinstance(event, TriggerReceived) else None
+
     def decision(self, decision_id: str) -> CycleDecided | None:
         """Return a decision by its id, or by that of the event that it emitted."""
         rows = self.governor.ledger.rows
