@@ -269,18 +269,21 @@ def test_a_job_of_somebody_who_lives_is_not_abandoned(bench: LoopBench) -> None:
 
 def test_only_who_claims_an_event_starts_its_job(bench: LoopBench) -> None:
     marks = bench.folder / "marks"
-    loop = bench.loop(job(script(bench.folder, f"echo x >> {marks}")))
-    loop.send(ON, None, event_id="e1")
+    policy = job(script(bench.folder, f"echo x >> {marks}"))
+    one, other = bench.loop(policy), bench.loop(policy)
+    one.send(ON, None, event_id="e1")
     bench.clock.forward(seconds=3)
-    (decided,) = loop.cycle.run("default")
-    other = loop.outbox._handed(decided, "interlock", 1)
-    assert loop.outbox.deliver_due() == 1
-    loop.jobs.wait()
+    (decided,) = one.cycle.run("default")
+    late = other.outbox._handed(decided, "interlock", 1)
+    assert one.outbox.deliver_due() == 1
+    one.jobs.wait()
 
-    assert not loop.chain.attempt(decided.decision_id, "interlock", result=other.result)
-    other.otherwise()
+    claimed = other.chain.attempt(
+        decided.decision_id, "interlock", result=late.result, opens=late.opens
+    )
+    assert not claimed
     assert marks.read_text() == "x\n"
-    assert [run.status for run in runs_of(bench)] == [RunStatus.FINISHED] * 2
+    assert [run.status for run in runs_of(bench)] == [RunStatus.FINISHED]
 
 
 def test_what_a_job_taught_counts_as_caused_by_its_decision(bench: LoopBench) -> None:
@@ -311,3 +314,27 @@ def test_a_run_of_somebody_else_that_ends_starts_a_cycle(bench: LoopBench) -> No
     assert decided.trigger_source == "event:agent/loop.complete"
     assert len(decided.triggers) == 2
     assert decided.depth == 0
+
+
+def test_a_run_below_a_job_counts_as_caused_by_the_same_decision(bench: LoopBench) -> None:
+    fifo = bench.folder / "fifo"
+    os.mkfifo(fifo)
+    loop = bench.loop(job("cat", str(fifo)))
+    loop.send(ON, None, event_id="e1")
+    decided = answered(loop, bench.clock)
+    with fifo.open("w"):
+        parent = the_run(bench)
+        early, late = (
+            bench.interlock.resume(parent.id).child("a part of it", agent="coder") for _ in "ab"
+        )
+        early.finish()
+        loop.learner.learn(early.id)
+    loop.jobs.wait()
+    loop.learner.learn(parent.id)
+    late.finish()
+    loop.learner.learn(late.id)
+
+    for child in (early, late):
+        for kind in ("run", "retro"):
+            trigger = loop.chain.state.triggers[f"{kind}-{child.id}"]
+            assert (trigger.cause, trigger.depth) == (decided.decision_id, 1)
