@@ -23,7 +23,6 @@ from interlock.model.recommendation import (
     RecommendationKind,
     Retrospective,
 )
-from interlock.model.run import RunState, folded
 from interlock.model.system_loop import DEFAULT_SCOPE, EVENT_TYPES, LOOP_RUN, LoopAction, Rail
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.rails import ruled
@@ -31,6 +30,7 @@ from interlock.service.cycles.lessons import learn
 from interlock.service.policies.policy_book import stored_policy
 from interlock.settings import current_user_file
 from service.ledgers import HandClock, operator_of, records_of
+from service.stepping_runs import check_record
 
 ADA = Principal(kind=PrincipalKind.OPERATOR, name="ada")
 DEBOUNCE_S = 3
@@ -96,7 +96,7 @@ class LoopBench:
     def check(self) -> None:
         """Check what has to hold of every record of a loop."""
         if self._opened and self.interlock.ledger.rows.run(LOOP_RUN) is not None:
-            _check_fold(self.interlock)
+            check_record(self.interlock)
             _check_slog(self.interlock)
             for decided in self.slog():
                 _check_decision(decided, _settings_of(self.interlock, decided))
@@ -105,13 +105,6 @@ class LoopBench:
 def decisions_of(interlock: Interlock) -> list[CycleDecided]:
     events = [record.event for record in records_of(interlock.ledger, LOOP_RUN)]
     return [event for event in events if isinstance(event, CycleDecided)]
-
-
-def _check_fold(interlock: Interlock) -> None:
-    state = RunState(id=LOOP_RUN)
-    for record in records_of(interlock.ledger, LOOP_RUN):
-        state = folded(state, record)
-    assert state == interlock.ledger.state(LOOP_RUN)
 
 
 def _check_slog(interlock: Interlock) -> None:

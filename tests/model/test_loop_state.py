@@ -254,8 +254,9 @@ def test_an_action_that_waits_for_a_person_can_be_cancelled() -> None:
 
     loop = folded(held, other, quiet, LoopCancelled(id="d1", reason="no"))
 
-    assert loop.scopes["shop"].held is None
-    assert loop.scopes["docs"].held is not None
+    assert (loop.scopes["shop"].held, loop.scopes["shop"].revoked) == (None, "a1")
+    assert (loop.scopes["docs"].held is not None, loop.scopes["docs"].revoked) == (True, "")
+    assert folded(decided(number=4), loop=loop).scopes["shop"].revoked == "a1"
     assert loop.scopes["blog"].held is None
 
 

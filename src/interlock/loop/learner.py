@@ -64,8 +64,10 @@ class Learner:
 
     def _triggers(self, run: RunState) -> Sequence[Trigger]:
         """Return what a run that has ended starts: whatever happened below a job is its doing."""
-        jobs = self._chain.state.jobs
-        cause = next((jobs[each] for each in (run.id, *run.ancestors) if each in jobs), None)
+        jobs, above = self._chain.state.jobs, (run.id, *run.ancestors)
+        # A job may have been looked at before what runs below it has ended.
+        causes = [jobs.get(each) or self._chain.cause_of(f"job-{each}") for each in above]
+        cause = next((each for each in causes if each is not None), None)
         if cause is None and LOOP_RUN in run.ancestors:
             cause = LOOP_RUN
         # Whoever ended a job may have died before the loop knew of it.

@@ -85,6 +85,8 @@ class ScopeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     decision_id: str = ""
     at: int = 0
     held: Held | None = None
+    revoked: str = ""
+    """The question whose action a person cancelled: no answer to it counts any more."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -309,7 +311,13 @@ def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
     elif held is not None and _settles(held, event):
         held = None
     settled = event.state_hash if event.outcome in _SETTLED else ""
-    return ScopeState(state_hash=settled, decision_id=event.decision_id, at=at, held=held)
+    return ScopeState(
+        state_hash=settled,
+        decision_id=event.decision_id,
+        at=at,
+        held=held,
+        revoked=before.revoked,
+    )
 
 
 def _settles(held: Held, event: CycleDecided) -> bool:
@@ -378,7 +386,7 @@ def _after_cancel(loop: LoopState, cancelled: str) -> LoopState:
         each.event for each in loop.outgoing.values() if cancelled in (each.event, each.decision_id)
     )
     scopes = {
-        name: replace(scope, held=None)
+        name: replace(scope, held=None, revoked=scope.held.approval)
         if scope.held is not None and scope.held.decision_id == cancelled
         else scope
         for name, scope in loop.scopes.items()

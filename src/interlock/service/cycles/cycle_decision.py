@@ -111,7 +111,8 @@ def _decided(
     depth = max(trigger.depth for trigger in triggers)
     digest = "" if findings.snapshot is None else state_hash(findings.snapshot)
     choice = findings.proposal.choice
-    approval = _approval_for(moment, findings.scope, choice, digest)
+    latest = _approval_for(moment, findings.scope, choice, digest)
+    approval = None if latest is None or _is_revoked(moment, findings.scope, latest) else latest
     facts = _facts(moment, choice.action, approval)
     invalid = findings.invalid or _unknown(choice, settings)
     verdict = ruled(choice, facts, settings, depth=depth, invalid=invalid, unpaid=findings.unpaid)
@@ -137,7 +138,7 @@ def _decided(
         rails=verdict.rails,
         outcome=verdict.outcome,
         action=choice.action if verdict.is_emitted else LoopAction.DO_NOTHING,
-        approval=_question(moment, findings, verdict, approval, digest),
+        approval=_question(moment, findings, verdict, approval, digest, superseded=latest),
         cost_micros=findings.cost_micros,
         duration_ms=max(0, moment.now - findings.began_at) // 1000,
     )
@@ -199,6 +200,12 @@ def _approval_for(moment: Moment, scope: str, choice: Choice, digest: str) -> Ap
     return moment.transaction.approval_for(LOOP_RUN, bound)
 
 
+def _is_revoked(moment: Moment, scope: str, approval: Approval) -> bool:
+    """Whether a person cancelled what the question was about."""
+    known = moment.run.loop.scopes.get(scope)
+    return known is not None and known.revoked == approval.id
+
+
 def _bound_to(moment: Moment, scope: str, choice: Choice, digest: str) -> str:
     encoded = msgspec.json.encode(choice, order="sorted")
     return moment.context.digest("loop", scope, encoded, digest)
@@ -210,6 +217,8 @@ def _question(
     verdict: CycleVerdict,
     approval: Approval | None,
     digest: str,
+    *,
+    superseded: Approval | None,
 ) -> str | None:
     """Return the question that a person is asked, or has answered, about the choice."""
     if approval is not None:
@@ -234,7 +243,7 @@ def _question(
         digest=_bound_to(moment, findings.scope, choice, digest),
         summary=moment.context.clean(msgspec.json.encode(choice).decode()),
         findings=(finding,),
-        superseded=approval,
+        superseded=superseded,
     )
 
 

@@ -10,6 +10,7 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.projection import answer_key, decision_key, trigger_key
 from interlock.ledger.transaction import Transaction
+from interlock.model.approval import Approval, ApprovalState
 from interlock.model.events import RunStarted
 from interlock.model.loop_events import (
     CycleDecided,
@@ -39,6 +40,7 @@ from interlock.policy.config.loop_section import SystemLoop
 from interlock.ports import Clock
 from interlock.service.people.credentials import require_operator
 from interlock.service.questions.question import Asking, Entry, Question, Runs
+from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import charged_scopes
 from interlock.service.records.context import SECOND, Moment, checked_name, engine, new_id
 
@@ -303,6 +305,10 @@ class LoopChain:
                     f"nothing waits under `{thing}`: `interlock loop status` lists what does"
                 )
             moment.append(event)
+            for each in held:
+                asked = moment.transaction.approval(each.approval)
+                if each.decision_id == thing and asked is not None:
+                    _withdraw_unanswered(moment, asked)
 
         self.do(plan, require_operator(by))
 
@@ -321,6 +327,14 @@ class LoopChain:
 
     # What is looked up.
 
+    def cause_of(self, trigger_id: str) -> str | None:
+        """Return the decision that led to a trigger, if it is on record that one did."""
+        rows = self.governor.ledger.rows
+        key = rows.key(LOOP_RUN, trigger_key(trigger_id))
+        row = None if key is None else rows.record(LOOP_RUN, key.seq)
+        event = None if row is None else decoded(row.body).event
+        return event.trigger.cause if isinstance(event, TriggerReceived) else None
+
     def decision(self, decision_id: str) -> CycleDecided | None:
         """Return a decision by its id, or by that of the event that it emitted."""
         rows = self.governor.ledger.rows
@@ -333,6 +347,11 @@ def decision_at(governor: LoopGovernor, seq: int) -> CycleDecided | None:
     row = governor.ledger.rows.record(LOOP_RUN, seq)
     event = None if row is None else decoded(row.body).event
     return event if isinstance(event, CycleDecided) else None
+
+
+def _withdraw_unanswered(moment: Moment, asked: Approval) -> None:
+    if asked.state is ApprovalState.PENDING:
+        withdraw(moment, asked)
 
 
 def _of_note(note: Note, cause: str | None, now: int) -> Trigger:
