@@ -129,7 +129,7 @@ def _written(
 class _NoLog(AlertLog):
     """Forgets what people would be told."""
 
-    def write(self, alert: object) -> None:  # noqa: ARG002 - nobody reads it
+    def write(self, alert: object) -> None:
         pass
 
 
@@ -541,7 +541,7 @@ class History:
 
     def _cancel(self, worker: SimulatedWorker) -> None:
         loop = worker.loop.chain.state
-        held = [each.held.decision_id for each in loop.scopes.values() if each.held is not None]
+        held = [each.decision_id for each in loop.held.values()]
         waiting = [*loop.outgoing, *held]
         if waiting:
             worker.loop.chain.cancel(self.random.choice(waiting), "no", OPERATOR)

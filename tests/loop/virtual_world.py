@@ -156,7 +156,7 @@ class MoodySink:
         self.name = name
         self._world = world
 
-    def deliver(self, event: CloudEvent, attempt: int) -> None:  # noqa: ARG002 - nothing hangs on it
+    def deliver(self, event: CloudEvent, attempt: int) -> None:
         random, is_sick = self._world.random, self.name in self._world.sick_sinks
         if not is_sick or random.random() < 0.4:
             self._world.received.append((self.name, event))

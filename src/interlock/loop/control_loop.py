@@ -108,15 +108,14 @@ class ControlLoop:
 
     def note_decisions(self) -> None:
         """Let every scope know whose question a person has answered, or nobody in time."""
-        for name, scope in self.chain.state.scopes.items():
-            held = scope.held
-            approval = None if held is None else self._approval(held.approval)
+        for held in self.chain.state.held.values():
+            approval = self._approval(held.approval)
             if approval is not None and not approval.is_open_at(self.now):
                 self.chain.receive(
                     Trigger(
                         id=f"approval-{approval.id}",
                         name=APPROVAL_DECIDED,
-                        scope=name,
+                        scope=held.scope,
                         occurred_at=self.now,
                         due_at=self.now,
                     )

@@ -17,6 +17,7 @@ from interlock.model.budget import TokenUsage
 from interlock.model.loop_events import ModelFailure
 from interlock.model.loop_state import LoopState, ScopeState
 from interlock.model.system_loop import (
+    APPROVAL_DECIDED,
     DoNothing,
     LoopMode,
     Proposal,
@@ -34,12 +35,10 @@ from interlock.policy.loop.model_answer import (
 from interlock.policy.loop.orientation import (
     NOTHING_ACTIONABLE,
     SAME_STATE,
-    demands,
     short_circuit,
-    state_hash,
 )
 from interlock.policy.loop.rules_decider import RULES, by_rules
-from interlock.service.cycles.cycle_decision import Findings, held_choice
+from interlock.service.cycles.cycle_decision import Findings, word_given
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.cycles.model_money import Answered, promise, settle
 
@@ -50,6 +49,8 @@ _SHORT_CIRCUITS: Final = {
     NOTHING_ACTIONABLE: "nothing calls for an action",
     SAME_STATE: "nothing has changed since the last decision",
 }
+_QUIET: Final = frozenset((APPROVAL_DECIDED, "heartbeat", "manual"))
+"""The triggers that say nothing of their own."""
 _OVERHEAD: Final = 2_000
 """So many tokens more than bytes are in the text a provider may count: roles, schema, marks."""
 
@@ -84,14 +85,16 @@ class Deciders:
         spent: int = 0,
     ) -> Findings:
         """Return what is chosen in a state; `spent` is what the same cycle has cost before."""
-        settings, digest = self._chain.settings, state_hash(snapshot)
+        settings = self._chain.settings
         plain = msgspec.structs.replace(self.refused(scope, triggers), snapshot=snapshot)
-        # What calls for an action by itself is not answered by one that was agreed to before.
-        is_called = any(demands(each, settings) for each in triggers)
-        held = None if is_called else held_choice(self._chain, loop, scope, digest)
+        # Whatever else happened is not answered by what was agreed to before.
+        is_quiet = all(each.name in _QUIET for each in triggers)
+        held = word_given(self._chain, loop, scope) if is_quiet else None
         if held is not None:
             proposal = Proposal(choice=held.choice, reasoning=held.reasoning)
-            return msgspec.structs.replace(plain, decider=PERSON, proposal=proposal)
+            return msgspec.structs.replace(
+                plain, decider=PERSON, proposal=proposal, held=held.approval
+            )
         before = loop.scopes.get(scope, ScopeState()).state_hash
         short = short_circuit(snapshot, triggers, settings, before=before)
         if short is not None:

@@ -53,6 +53,7 @@ _SETTLED: Final = frozenset(
 """The outcomes after which the same state needs no second thought."""
 _MOST_ACTED: Final = 20
 _MOST_JOBS: Final = 200
+_MOST_REVOKED: Final = 200
 _MOST_SCOPES: Final = 200
 _MOST_SETTLED: Final = 50
 _MOST_RECOMMENDATIONS: Final = 100
@@ -70,6 +71,7 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """An action that waits for a person's word."""
 
+    scope: str
     decision_id: str
     approval: str
     choice: Choice
@@ -84,9 +86,6 @@ class ScopeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The state that needs no second thought; empty where the last one was refused."""
     decision_id: str = ""
     at: int = 0
-    held: Held | None = None
-    revoked: str = ""
-    """The question whose action a person cancelled: no answer to it counts any more."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -147,6 +146,10 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: Mapping[str, Note] = {}
     """Those that wait, the oldest first."""
     scopes: Mapping[str, ScopeState] = {}
+    held: Mapping[str, Held] = {}
+    """What waits for a person's word, by the question; the oldest first."""
+    revoked: tuple[str, ...] = ()
+    """Questions whose action was cancelled: whatever is answered to them lets nothing out."""
     acted: Mapping[str, tuple[int, ...]] = {}
     """When each action was emitted within the last hour."""
     recent: tuple[Acted, ...] = ()
@@ -290,6 +293,7 @@ def _after_decision(loop: LoopState, event: CycleDecided, seq: int, at: int) -> 
         scopes=_bounded_scopes(
             {**_without(loop.scopes, (event.scope,)), event.scope: _scope_after(loop, event, at)}
         ),
+        held=_held_after(loop.held, event),
     )
     return loop if event.emitted is None else _after_emission(loop, event, event.emitted, seq, at)
 
@@ -299,34 +303,31 @@ def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
     if not event.state_hash:
         # It was answered before anything was looked at: the next one knows what it would know.
         return before
-    held = before.held
-    if event.outcome is CycleOutcome.APPROVAL_REQUIRED and event.approval is not None:
-        held = Held(
-            decision_id=event.decision_id,
-            approval=event.approval,
-            choice=event.choice,
-            reasoning=event.reasoning,
-            state_hash=event.state_hash,
-        )
-    elif held is not None and _settles(held, event):
-        held = None
+    # What was kept back by a rail is looked at again, although nothing else has changed.
     settled = event.state_hash if event.outcome in _SETTLED else ""
-    return ScopeState(
-        state_hash=settled,
+    return ScopeState(state_hash=settled, decision_id=event.decision_id, at=at)
+
+
+def _held_after(held: Mapping[str, Held], event: CycleDecided) -> Mapping[str, Held]:
+    """Return what waits for a person: what they decided is over, what is asked anew takes over."""
+    if event.approval is None:
+        return held
+    if event.outcome is not CycleOutcome.APPROVAL_REQUIRED:
+        return _without(held, (event.approval,))
+    new = Held(
+        scope=event.scope,
         decision_id=event.decision_id,
-        at=at,
-        held=held,
-        revoked=before.revoked,
+        approval=event.approval,
+        choice=event.choice,
+        reasoning=event.reasoning,
+        state_hash=event.state_hash,
     )
-
-
-def _settles(held: Held, event: CycleDecided) -> bool:
-    """Whether what waited for a person is over with this decision."""
-    is_over = event.approval == held.approval and event.outcome in (
-        CycleOutcome.EMITTED,
-        CycleOutcome.APPROVAL_DENIED,
-    )
-    return is_over or event.state_hash != held.state_hash
+    others = {
+        name: each
+        for name, each in held.items()
+        if (each.scope, each.choice) != (new.scope, new.choice)
+    }
+    return {**others, new.approval: new}
 
 
 def _after_emission(
@@ -381,23 +382,22 @@ def _jobs_after(loop: LoopState, found: Outgoing, event: DeliveryAttempted) -> M
 
 
 def _after_cancel(loop: LoopState, cancelled: str) -> LoopState:
-    """Return the loop without what was cancelled: an event, an action that waits, or a trigger."""
+    """Return the loop without what was cancelled: an event, or an action that waits."""
     events = tuple(
         each.event for each in loop.outgoing.values() if cancelled in (each.event, each.decision_id)
     )
-    scopes = {
-        name: replace(scope, held=None, revoked=scope.held.approval)
-        if scope.held is not None and scope.held.decision_id == cancelled
-        else scope
-        for name, scope in loop.scopes.items()
-    }
-    return replace(loop, outgoing=_without(loop.outgoing, events), scopes=scopes)
+    taken = tuple(name for name, held in loop.held.items() if held.decision_id == cancelled)
+    return replace(
+        loop,
+        outgoing=_without(loop.outgoing, events),
+        held=_without(loop.held, taken),
+        revoked=(*loop.revoked, *taken)[-_MOST_REVOKED:],
+    )
 
 
 def _bounded_scopes(scopes: Mapping[str, ScopeState]) -> Mapping[str, ScopeState]:
-    """Return the scopes that were active last; one that waits for a person is never forgotten."""
-    idle = [name for name, scope in scopes.items() if scope.held is None]
-    return _without(scopes, tuple(idle[: max(0, len(idle) - _MOST_SCOPES)]))
+    """Return the scopes that were active last."""
+    return _without(scopes, tuple(scopes)[: max(0, len(scopes) - _MOST_SCOPES)])
 
 
 def _bounded_recommendations(

@@ -62,8 +62,7 @@ def _item(ledger: Ledger, approval: Approval, now: int) -> InboxItem:
 def loop_question(ledger: Ledger, approval: Approval) -> LoopQuestion | None:
     """Return what the loop waits for a person with; None where it does not any more."""
     loop = loop_state(ledger)
-    waiting = [scope.held for scope in loop.scopes.values() if scope.held is not None]
-    held = next((each for each in waiting if each.approval == approval.id), None)
+    held = loop.held.get(approval.id)
     decided = None if held is None else cycle_view(ledger, held.decision_id).entry.decision
     if held is None or decided is None:
         return None

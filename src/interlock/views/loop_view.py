@@ -102,7 +102,6 @@ class WaitingDelivery(msgspec.Struct, frozen=True, kw_only=True):
 class HeldAction(msgspec.Struct, frozen=True, kw_only=True):
     """An action that waits for a person's word."""
 
-    scope: str
     held: Held
     is_open: bool
     """Whether they can still give it."""
@@ -206,16 +205,14 @@ def _deliveries(loop: LoopState) -> tuple[WaitingDelivery, ...]:
 
 
 def _held(rows: Rows, loop: LoopState, now: int) -> tuple[HeldAction, ...]:
-    waiting = [(name, each.held) for name, each in loop.scopes.items() if each.held is not None]
-    found = [(name, held, rows.approval(held.approval)) for name, held in waiting]
+    found = [(held, rows.approval(held.approval)) for held in loop.held.values()]
     return tuple(
         HeldAction(
-            scope=name,
             held=held,
             is_open=approval is not None and approval.is_open_at(now),
             expires_at=None if approval is None else approval.expires_at,
         )
-        for name, held, approval in found
+        for held, approval in found
     )
 
 

@@ -365,7 +365,7 @@ def cancel_command(*, thing: str, reason: str) -> None:
 
 def _cancellable(interlock: Interlock, text: str) -> str:
     loop = loop_state(interlock.ledger)
-    held = [scope.held.decision_id for scope in loop.scopes.values() if scope.held is not None]
+    held = [each.decision_id for each in loop.held.values()]
     sent = [each.decision_id for each in loop.outgoing.values()]
     known = dict.fromkeys((*loop.outgoing, *sent, *held))
     if not known:

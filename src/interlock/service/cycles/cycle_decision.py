@@ -45,6 +45,15 @@ from interlock.service.records.context import SECOND, Moment, new_id
 
 HANDLERS: Final = "interlock"
 """The sink that is always there: Interlock does itself what an event asks for."""
+_ENDS_WAIT: Final = frozenset(
+    (
+        CycleOutcome.EMITTED,
+        CycleOutcome.APPROVAL_DENIED,
+        CycleOutcome.VALIDATION_ERROR,
+        CycleOutcome.SHADOW,
+    )
+)
+"""The outcomes after which nobody waits for a person any more."""
 _LONGEST_RAW: Final = 4_000
 _LONGEST_REASONING: Final = 1_000
 
@@ -58,6 +67,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     decider: str
     proposal: Proposal
     snapshot: Snapshot | None = None
+    held: str | None = None
+    """The question that a person has answered, where their word is what it comes with."""
     short_circuit: str | None = None
     degraded: str | None = None
     raw: str = ""
@@ -87,16 +98,17 @@ def decide_cycle(chain: LoopChain, findings: Findings) -> CycleDecided | Outdate
     return chain.do(lambda moment: _decided(moment, findings, settings))
 
 
-def held_choice(chain: LoopChain, loop: LoopState, scope: str, digest: str) -> Held | None:
-    """Return what a scope waits for a person with, in the same state, once they have decided."""
-    known = loop.scopes.get(scope)
-    held = None if known is None else known.held
-    if held is None or held.state_hash != digest:
-        return None
-    approval = chain.governor.ledger.rows.approval(held.approval)
-    if approval is None or approval.is_open_at(chain.governor.clock.now()):
-        return None
-    return held
+def word_given(chain: LoopChain, loop: LoopState, scope: str) -> Held | None:
+    """Return the first action of a scope whose question a person has answered, or nobody in time.
+
+    In the same state they are taken at their word; in another one they are asked anew.
+    """
+    now, rows = chain.governor.clock.now(), chain.governor.ledger.rows
+    for held in loop.held.values():
+        approval = rows.approval(held.approval) if held.scope == scope else None
+        if approval is not None and not approval.is_open_at(now):
+            return held
+    return None
 
 
 def _decided(
@@ -111,8 +123,9 @@ def _decided(
     depth = max(trigger.depth for trigger in triggers)
     digest = "" if findings.snapshot is None else state_hash(findings.snapshot)
     choice = findings.proposal.choice
-    latest = _approval_for(moment, findings.scope, choice, digest)
-    approval = None if latest is None or _is_revoked(moment, findings.scope, latest) else latest
+    latest = _approval_for(moment, findings, digest)
+    is_revoked = latest is not None and latest.id in moment.run.loop.revoked
+    approval = None if is_revoked else latest
     facts = _facts(moment, choice.action, approval)
     invalid = findings.invalid or _unknown(choice, settings)
     verdict = ruled(choice, facts, settings, depth=depth, invalid=invalid, unpaid=findings.unpaid)
@@ -192,18 +205,20 @@ def _is_refused(approval: Approval, now: int) -> bool:
     return not approval.is_usable_at(now) and approval.uses_left > 0
 
 
-def _approval_for(moment: Moment, scope: str, choice: Choice, digest: str) -> Approval | None:
-    """Return the latest question about exactly this action in exactly this state."""
+def _approval_for(moment: Moment, findings: Findings, digest: str) -> Approval | None:
+    """Return the latest question about exactly this action in exactly this state.
+
+    Whoever said no meant the action, whatever else has changed since.
+    """
+    choice = findings.proposal.choice
     if choice.action is LoopAction.DO_NOTHING:
         return None
-    bound = _bound_to(moment, scope, choice, digest)
-    return moment.transaction.approval_for(LOOP_RUN, bound)
-
-
-def _is_revoked(moment: Moment, scope: str, approval: Approval) -> bool:
-    """Whether a person cancelled what the question was about."""
-    known = moment.run.loop.scopes.get(scope)
-    return known is not None and known.revoked == approval.id
+    bound = _bound_to(moment, findings.scope, choice, digest)
+    found = moment.transaction.approval_for(LOOP_RUN, bound)
+    if found is None and findings.held is not None:
+        word = moment.transaction.approval(findings.held)
+        return word if word is not None and _is_refused(word, moment.now) else None
+    return found
 
 
 def _bound_to(moment: Moment, scope: str, choice: Choice, digest: str) -> str:
@@ -224,7 +239,7 @@ def _question(
     if approval is not None:
         expire(moment, approval)
     if verdict.outcome is not CycleOutcome.APPROVAL_REQUIRED:
-        is_about = verdict.outcome in (CycleOutcome.EMITTED, CycleOutcome.APPROVAL_DENIED)
+        is_about = verdict.outcome in _ENDS_WAIT
         return approval.id if approval is not None and is_about else None
     if approval is not None and approval.is_open_at(moment.now):
         return approval.id

@@ -298,7 +298,7 @@ class LoopChain:
 
         def plan(moment: Moment) -> None:
             loop = moment.run.loop
-            held = [each.held for each in loop.scopes.values() if each.held is not None]
+            held = list(loop.held.values())
             known = {each.decision_id for each in (*loop.outgoing.values(), *held)}
             if thing not in known | set(loop.outgoing):
                 raise InputError(
