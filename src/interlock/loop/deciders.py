@@ -83,7 +83,9 @@ class Deciders:
         if held is not None:
             proposal = Proposal(choice=held.choice, reasoning=held.reasoning)
             return msgspec.structs.replace(plain, decider=PERSON, proposal=proposal)
-        before = loop.scopes.get(scope, ScopeState()).state_hash
+        known = loop.scopes.get(scope, ScopeState())
+        is_same = known.policy_hash == self._chain.governor.context.policy.hash
+        before = known.state_hash if is_same else ""
         short = short_circuit(snapshot, triggers, settings, before=before)
         if short is not None:
             return msgspec.structs.replace(

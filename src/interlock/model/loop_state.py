@@ -81,6 +81,9 @@ class ScopeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the next cycle of a scope has to know of the last one."""
 
     state_hash: str = ""
+    """The state that needs no second thought; empty where it does."""
+    policy_hash: str = ""
+    """The policy that this was thought under."""
     decision_id: str = ""
     at: int = 0
     held: Held | None = None
@@ -307,7 +310,13 @@ def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
         )
     elif held is not None and _settles(held, event):
         held = None
-    return ScopeState(state_hash=event.state_hash, decision_id=event.decision_id, at=at, held=held)
+    return ScopeState(
+        state_hash=event.state_hash if event.outcome in _SETTLED else "",
+        policy_hash=event.policy_hash,
+        decision_id=event.decision_id,
+        at=at,
+        held=held,
+    )
 
 
 def _settles(held: Held, event: CycleDecided) -> bool:

@@ -10,7 +10,8 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import answer_key, decision_key, trigger_key
 from interlock.ledger.transaction import Transaction
-from interlock.model.events import RunStarted
+from interlock.model.approval import ApprovalState
+from interlock.model.events import ApprovalUsed, RunStarted
 from interlock.model.loop_events import (
     CycleDecided,
     DeliveryAttempted,
@@ -39,6 +40,7 @@ from interlock.policy.config.loop_section import SystemLoop
 from interlock.service.governor import Governor
 from interlock.service.people.credentials import require_operator
 from interlock.service.questions.question import Asking, Entry
+from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import charged_scopes
 from interlock.service.records.context import SECOND, Moment, checked_name, engine, new_id
 
@@ -284,6 +286,9 @@ class LoopChain:
                 raise InputError(
                     f"nothing waits under `{thing}`: `interlock loop status` lists what does"
                 )
+            for each in held:
+                if each.decision_id == thing:
+                    _take_back(moment, each.approval)
             moment.append(event)
 
         self.do(plan, require_operator(by))
@@ -315,6 +320,15 @@ def decision_at(governor: Governor, seq: int) -> CycleDecided | None:
     row = governor.ledger.rows.record(LOOP_RUN, seq)
     event = None if row is None else decoded(row.body).event
     return event if isinstance(event, CycleDecided) else None
+
+
+def _take_back(moment: Moment, approval_id: str) -> None:
+    """Have a question answered, or its answer used up: nothing follows from it any more."""
+    approval = moment.transaction.approval(approval_id)
+    if approval is not None and approval.state is ApprovalState.PENDING:
+        withdraw(moment, approval)
+    elif approval is not None and approval.is_usable_at(moment.now):
+        moment.append(ApprovalUsed(id=approval_id))
 
 
 def _of_note(note: Note, cause: str | None, now: int) -> Trigger:
