@@ -7,7 +7,8 @@ the loop's own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final, NamedTuple, TypeVar
 
@@ -144,7 +145,7 @@ def _closed_set(evidence: Evidence) -> Iterator[str]:
 
 
 def _is_known(
-    choice: Choice, snapshot: Snapshot, happened: Set[str], policy: SystemLoop
+    choice: Choice, snapshot: Snapshot, happened: AbstractSet[str], policy: SystemLoop
 ) -> bool:
     ids = {item.id for reading in snapshot.readings for item in reading.items}
     match choice:

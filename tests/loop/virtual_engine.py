@@ -66,7 +66,7 @@ class EngineHand:
     def begin(self, flow: str, flow_id: str, argument: JsonValue) -> None:
         self._engine.flows.setdefault(flow_id, Flow(flow, argument))
 
-    def prune(self, *, keep_s: float) -> int:  # noqa: ARG002 - nothing here grows old
+    def prune(self, *, keep_s: float) -> int:
         return 0
 
     def turn(self, flow_id: str, *, dies_unkept: bool = False) -> None:
@@ -84,7 +84,7 @@ class EngineHand:
 class _Turn:
     """The steps of a flow, up to the first one that was not done before."""
 
-    def __init__(self, flow: Flow, engine: VirtualEngine, dies_unkept: bool) -> None:  # noqa: FBT001 - handed on
+    def __init__(self, flow: Flow, engine: VirtualEngine, dies_unkept: bool) -> None:
         self._flow = flow
         self._engine = engine
         self._dies_unkept = dies_unkept

@@ -80,7 +80,7 @@ class World:
             patch.setattr(context, "time", SimpleNamespace(time_ns=lambda: self.at * 1_000))
             patch.setattr(runs, "own_name", lambda: self.process)
             patch.setattr(loop_jobs, "own_name", lambda: self.process)
-            patch.setattr(loop_jobs, "is_alive", lambda name: name in self.processes)
+            patch.setattr(loop_jobs, "is_alive", self.processes.__contains__)
             yield
 
 
@@ -156,7 +156,7 @@ class MoodySink:
         self.name = name
         self._world = world
 
-    def deliver(self, event: CloudEvent, attempt: int) -> None:  # noqa: ARG002 - nothing hangs on it
+    def deliver(self, event: CloudEvent, attempt: int) -> None:
         random, is_sick = self._world.random, self.name in self._world.sick_sinks
         if not is_sick or random.random() < 0.4:
             self._world.received.append((self.name, event))
