@@ -57,6 +57,15 @@ def _current_folder() -> str:
         ) from error
 
 
+RUN_VARIABLE: Final = "INTERLOCK_RUN"
+"""Names the run that a process works in, for whatever it starts."""
+
+
+def current_run() -> str | None:
+    """Return the run that this process was started in, if it was told."""
+    return os.environ.get(RUN_VARIABLE) or None
+
+
 def environment() -> Mapping[str, str]:
     """Return the environment of this process, for programs that are started in it."""
     return dict(os.environ)

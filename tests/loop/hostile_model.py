@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from random import Random
 from typing import Any, Final
 
@@ -68,11 +69,11 @@ class HostileModel(AskedModel):
             "twice": '{"reasoning":"a","reasoning":"b","choice":{"action":"do_nothing"}}',
         }[kind]
 
-    def _fair(self, told: dict[str, Any]) -> dict[str, object]:
+    def _fair(self, told: dict[str, Any]) -> Mapping[str, object]:
         """Return any choice that can be made in the state that is told."""
         state = {each["source"]: [item["id"] for item in each["items"]] for each in told["state"]}
         about = self._random.choice(["", *[item for items in state.values() for item in items]])
-        choices: list[dict[str, object]] = [
+        choices: list[Mapping[str, object]] = [
             {"action": "do_nothing"},
             {"action": "emit_alert", "message": "look", "severity": "low", "about": about},
         ]
@@ -87,7 +88,7 @@ class HostileModel(AskedModel):
         ]
         return self._random.choice(choices)
 
-    def _foreign(self) -> dict[str, object]:
+    def _foreign(self) -> Mapping[str, object]:
         return self._random.choice(
             (
                 {"action": "start_loop", "job": "nobody-has-this"},

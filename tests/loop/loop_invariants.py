@@ -7,7 +7,8 @@ the loop's own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final, NamedTuple, TypeVar
 
@@ -57,6 +58,13 @@ class Emission(NamedTuple):
     decided: CycleDecided
     event: CloudEvent
     policy: SystemLoop
+
+
+class TakenBack(NamedTuple):
+    """A question that a person cancelled."""
+
+    seq: int
+    approval: str | None
 
 
 class Evidence:
@@ -137,7 +145,7 @@ def _closed_set(evidence: Evidence) -> Iterator[str]:
 
 
 def _is_known(
-    choice: Choice, snapshot: Snapshot, happened: Set[str], policy: SystemLoop
+    choice: Choice, snapshot: Snapshot, happened: AbstractSet[str], policy: SystemLoop
 ) -> bool:
     ids = {item.id for reading in snapshot.readings for item in reading.items}
     match choice:
@@ -196,6 +204,12 @@ def _approval(evidence: Evidence) -> Iterator[str]:
     asked = [each for _, each in evidence.of(CycleDecided) if each.approval_required]
     used = Counter(each.id for _, each in evidence.of(ApprovalUsed))
     yield from [f"approval {name} was used {n} times" for name, n in used.items() if n > 1]
+    questions = {each.decision_id: each.approval for each in asked}
+    taken_back = [
+        TakenBack(record.seq, questions[event.id])
+        for record, event in evidence.of(LoopCancelled)
+        if event.id in questions
+    ]
     for record, decided, _, policy in evidence.emissions:
         if getattr(policy, decided.action.value) != "require-confirmation":
             continue
@@ -214,6 +228,8 @@ def _approval(evidence: Evidence) -> Iterator[str]:
             yield f"record {record.seq}: nobody agreed to it"
         elif granted[0].by != OPERATOR or granted[0].seq > record.seq:
             yield f"record {record.seq}: {granted[0].by} agreed to it"
+        elif any(each.seq < record.seq for each in taken_back if each.approval == question.id):
+            yield f"record {record.seq}: a person had cancelled it"
         elif question.expires_at <= record.at or used[question.id] != 1:
             yield f"record {record.seq}: the approval had run out, or was not used up"
         elif (decided.scope, decided.choice, decided.state_hash) not in bound:

@@ -6,7 +6,7 @@ the real ones; only what they hold on to (clock, engine, sinks, processes) is of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -64,14 +64,23 @@ _ON: Final = {
 _PASSING: Final = (0, SECOND, 3 * SECOND, 40 * SECOND, 5 * MINUTE, 20 * MINUTE, HOUR)
 _MONEY: Final = (("0.05", "0.012"), ("0.04", "0.025"), ("0.5", "0.012"))
 """What deciding may cost on a day and in a cycle: little enough that it runs out."""
-_POLICIES: Final = 40
+_PEOPLE: Final = ("start-loop", "process-notes", "emit-alert")
+_THEMES: Final[Sequence[Mapping[str, str]]] = (
+    {},
+    {"mode": "shadow", "emit-alert": "allow"},
+    {"mode": "enforce", "decider": "model"},
+    {"mode": "enforce", "decider": "rules", "start-loop": "allow", "emit-alert": "allow"},
+    {"mode": "enforce", **dict.fromkeys(_PEOPLE, "require-confirmation")},
+)
+"""What a history is about: anything, the shadow mode, a model, jobs, people."""
+_POLICIES: Final = 12
 """How many policies there are to draw from, for each of these."""
 _MOST_TURNS: Final = 2_000
 _MOST_ROUNDS: Final = 60
 
 
-def policy_text(random: Random, money: tuple[str, str]) -> str:
-    """Return a policy as somebody might have it; what it may spend is given."""
+def policy_text(random: Random, money: tuple[str, str], theme: Mapping[str, str]) -> str:
+    """Return a policy as somebody might have it; what it may spend, and its theme, are given."""
     may = ("allow", "allow", "allow", "require-confirmation", "off")
     asks = ("allow", "allow", "allow", "require-confirmation", "require-confirmation", "off")
     chosen = {
@@ -81,6 +90,7 @@ def policy_text(random: Random, money: tuple[str, str]) -> str:
         "apply-retro-recommendation": random.choice(asks),
         "process-notes": random.choice(may),
         "emit-alert": random.choice(may),
+        **theme,
     }
     numbers = {
         "debounce-seconds": random.choice((0, 2, 30)),
@@ -92,7 +102,7 @@ def policy_text(random: Random, money: tuple[str, str]) -> str:
     }
     jobs = [job for job in JOBS if random.random() < 0.8]
     on = {job: _ON[job] if random.random() < 0.7 else () for job in jobs}
-    sinks = [sink for sink in SINKS if random.random() < 0.5]
+    sinks = [sink for sink in SINKS if random.random() < 0.8]
     return _written(chosen, numbers, on, sinks, money)
 
 
@@ -207,9 +217,7 @@ def _is_frozen(chain: LoopChain) -> bool:
 class _FlakyOwn(MoodySource):
     """One of the loop's own sources, which can fall sick."""
 
-    def __init__(
-        self, name: str, world: World, read: Callable[[int], Sequence[Item]]
-    ) -> None:
+    def __init__(self, name: str, world: World, read: Callable[[int], Sequence[Item]]) -> None:
         super().__init__(name, world)
         self._read = read
 
@@ -264,10 +272,10 @@ class History:
         self.world: Final = World(self.random)
         self.model: Final = HostileModel(self.random)
         self.has_real_jobs: Final = real_jobs
-        money = self.random.choice(_MONEY)
+        money, theme = self.random.choice(_MONEY), self.random.choice(_THEMES)
         self.day_micros, self.cycle_micros = (round(float(each) * 1_000_000) for each in money)
         self.policies: Final = [
-            gates_with(policy_text(Random(self.random.randrange(_POLICIES)), money))
+            gates_with(policy_text(Random(self.random.randrange(_POLICIES)), money, theme))
             for _ in range(3)
         ]
         self.calm: Final = gates_with(calm_text(money))
@@ -294,6 +302,7 @@ class History:
                 self._born(self.engines[i % len(self.engines)], self.policies[0])
                 for i in range(count)
             ]
+            self._moods(self.workers[0])
             steps = self.random.randint(20, 60)
             for _ in range(steps):
                 self._do(self.random.choice(_WHATEVER))
@@ -383,7 +392,10 @@ class History:
 
     def compiled(self) -> Sequence[CompiledPolicy]:
         """Return every policy that a worker went by."""
-        return [each.placed(self.workers[0].governor.context.own_places) for each in (*self.policies, self.calm)]
+        return [
+            each.placed(self.workers[0].governor.context.own_places)
+            for each in (*self.policies, self.calm)
+        ]
 
     def left_over(self) -> str:
         """Say what waits, and when its scopes last thought about it."""
@@ -459,7 +471,7 @@ class History:
         """Return what an event says that it was caused by: the truth, nothing, or a lie."""
         recent = [each.decision_id for each in worker.loop.chain.state.recent[-3:]]
         begun = [decision for decision, _ in self.world.begun[-3:]]
-        return self.random.choice([None, None, "no-such-decision", *recent, *begun, *begun])
+        return self.random.choice([None, None, "no-such-decision", *recent, *recent, *begun])
 
     def _mail_arrives(self, worker: SimulatedWorker) -> None:
         self.random.shuffle(self.mailbox)
@@ -531,13 +543,21 @@ class History:
             by,
         )
         if self.random.random() < 0.7:
+            self.world.at += self.random.choice((0, 0, 0, 31 * MINUTE))
             self._busy(worker)
 
     def _freeze(self, worker: SimulatedWorker) -> None:
-        worker.loop.chain.freeze("stop", self.random.choice((OPERATOR, OPERATOR, AGENT)))
+        """Have somebody stop the loop, and somebody else try all the same."""
+        if self.random.random() < 0.5:
+            worker.worker.sweep()
+        worker.loop.chain.freeze("stop", self.random.choice((OPERATOR,) * 5 + (AGENT,)))
+        self._time_passes(worker)
+        self.random.choice((self._tick, self._busy, self._turns))(worker)
+        if self.random.random() < 0.5:
+            self._thaw(worker)
 
     def _thaw(self, worker: SimulatedWorker) -> None:
-        worker.loop.chain.thaw("go on", self.random.choice((OPERATOR, OPERATOR, AGENT)))
+        worker.loop.chain.thaw("go on", self.random.choice((OPERATOR,) * 5 + (AGENT,)))
 
     def _cancel(self, worker: SimulatedWorker) -> None:
         loop = worker.loop.chain.state
@@ -554,7 +574,7 @@ class History:
 
     def _moods(self, _worker: SimulatedWorker) -> None:
         world, chance = self.world, self.random.random
-        world.sick_sinks = {each for each in SINKS if chance() < 0.4}
+        world.sick_sinks = {each for each in SINKS if chance() < 0.6}
         names = ("weather", Source.NOTES.value, Source.UNFINISHED.value)
         world.sick_sources = {each for each in names if chance() < 0.25}
         world.weather = [f"w{n}" for n in range(self.random.randint(0, 2))]
@@ -583,8 +603,8 @@ _WHATEVER: Final[tuple[Callable[[History, SimulatedWorker], object], ...]] = (
     *(History._run,) * 2,
     *(History._recommended,) * 2,
     *(History._job_ends,) * 3,
-    History._freeze,
-    *(History._thaw,) * 4,
+    *(History._freeze,) * 3,
+    *(History._thaw,) * 8,
     History._cancel,
     History._adopt,
     *(History._moods,) * 2,

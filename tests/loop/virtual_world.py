@@ -80,7 +80,7 @@ class World:
             patch.setattr(context, "time", SimpleNamespace(time_ns=lambda: self.at * 1_000))
             patch.setattr(runs, "own_name", lambda: self.process)
             patch.setattr(loop_jobs, "own_name", lambda: self.process)
-            patch.setattr(loop_jobs, "is_alive", lambda name: name in self.processes)
+            patch.setattr(loop_jobs, "is_alive", self.processes.__contains__)
             yield
 
 

@@ -33,6 +33,7 @@ from interlock.model.recommendation import RecommendationState
 from interlock.model.system_loop import (
     CycleOutcome,
     DoNothing,
+    EmitAlert,
     LoopAction,
     Snapshot,
     StartLoop,
@@ -254,10 +255,8 @@ def test_an_action_that_waits_for_a_person_can_be_cancelled() -> None:
 
     loop = folded(held, other, quiet, LoopCancelled(id="d1", reason="no"))
 
-    assert (loop.scopes["shop"].held, loop.scopes["shop"].revoked) == (None, "a1")
-    assert (loop.scopes["docs"].held is not None, loop.scopes["docs"].revoked) == (True, "")
-    assert folded(decided(number=4), loop=loop).scopes["shop"].revoked == "a1"
-    assert loop.scopes["blog"].held is None
+    assert (list(loop.held), loop.revoked) == (["a2"], ("a1",))
+    assert folded(decided(number=4), loop=loop).revoked == ("a1",)
 
 
 # What waits for a person.
@@ -266,42 +265,58 @@ def test_an_action_that_waits_for_a_person_can_be_cancelled() -> None:
 def test_what_waits_for_a_person_is_kept_with_its_state() -> None:
     loop = folded(decided(CycleOutcome.APPROVAL_REQUIRED, approval="a1"))
 
-    held = loop.scopes["shop"].held
-    assert held is not None
-    assert (held.decision_id, held.approval, held.choice) == ("d1", "a1", A_DECISION.choice)
+    held = loop.held["a1"]
+    assert (held.scope, held.decision_id, held.choice) == ("shop", "d1", A_DECISION.choice)
     assert held.state_hash == A_DECISION.state_hash
+
+
+def test_several_actions_of_a_scope_wait_at_once() -> None:
+    alert = EmitAlert(message="look", about="r1")
+    first = decided(CycleOutcome.APPROVAL_REQUIRED, 1, approval="a1")
+    second = decided(CycleOutcome.APPROVAL_REQUIRED, 2, approval="a2", choice=alert)
+
+    assert list(folded(first, second).held) == ["a1", "a2"]
+
+
+def test_what_is_asked_anew_takes_the_place_of_the_question_before() -> None:
+    first = decided(CycleOutcome.APPROVAL_REQUIRED, 1, approval="a1")
+    again = decided(CycleOutcome.APPROVAL_REQUIRED, 2, approval="a2", state_hash="ff")
+    elsewhere = decided(CycleOutcome.APPROVAL_REQUIRED, 3, approval="a3", scope="docs")
+
+    assert list(folded(first, again, elsewhere).held) == ["a2", "a3"]
 
 
 @pytest.mark.parametrize(
     ("then", "is_held"),
     [
         pytest.param(decided(CycleOutcome.NOTHING, 2), True, id="same state"),
-        pytest.param(decided(CycleOutcome.NOTHING, 2, state_hash="ff"), False, id="other state"),
+        pytest.param(decided(CycleOutcome.NOTHING, 2, state_hash="ff"), True, id="other state"),
         pytest.param(decided(CycleOutcome.EMITTED, 2, approval="a1"), False, id="let out"),
         pytest.param(decided(CycleOutcome.APPROVAL_DENIED, 2, approval="a1"), False, id="denied"),
         pytest.param(
             decided(CycleOutcome.APPROVAL_DENIED, 2, approval="a2"), True, id="another denied"
         ),
-        pytest.param(
-            decided(CycleOutcome.RATE_LIMITED, 2, approval="a1"), True, id="let out, but too often"
-        ),
+        pytest.param(decided(CycleOutcome.RATE_LIMITED, 2), True, id="let out, but too often"),
         pytest.param(
             decided(CycleOutcome.FROZEN, 2, state_hash="", snapshot=None), True, id="unseen"
         ),
     ],
 )
-def test_it_is_over_once_it_is_settled_or_the_state_is_another(
-    then: CycleDecided, is_held: bool
-) -> None:
+def test_it_is_over_once_it_is_settled(then: CycleDecided, is_held: bool) -> None:
     loop = folded(decided(CycleOutcome.APPROVAL_REQUIRED, approval="a1"), then)
 
-    assert (loop.scopes["shop"].held is not None) is is_held
+    assert ("a1" in loop.held) is is_held
 
 
 def test_a_question_without_an_id_holds_nothing() -> None:
-    loop = folded(decided(CycleOutcome.APPROVAL_REQUIRED, approval=None))
+    assert folded(decided(CycleOutcome.APPROVAL_REQUIRED, approval=None)).held == {}
 
-    assert loop.scopes["shop"].held is None
+
+def test_a_state_needs_a_second_thought_under_another_policy() -> None:
+    scope = folded(decided(CycleOutcome.NOTHING)).scopes["shop"]
+
+    assert scope.thought_under(A_DECISION.policy_hash) == A_DECISION.state_hash
+    assert scope.thought_under("another") == ""
 
 
 def test_whoever_looked_at_nothing_leaves_the_last_state_as_it_was() -> None:
@@ -320,15 +335,22 @@ def test_only_what_was_settled_needs_no_second_thought(outcome: CycleOutcome) ->
     assert after.state_hash == (A_DECISION.state_hash if outcome in settled else "")
 
 
-def test_of_idle_scopes_only_the_last_are_remembered_and_none_that_waits() -> None:
+def test_only_the_last_scopes_are_remembered_and_whatever_waits() -> None:
     loop = folded(decided(CycleOutcome.APPROVAL_REQUIRED, 0, approval="a1", scope="waits"))
     for number in range(210):
         loop = folded(decided(CycleOutcome.NOTHING, number, scope=f"s{number}"), loop=loop)
 
-    assert len(loop.scopes) == 201
-    assert "waits" in loop.scopes
-    assert "s9" not in loop.scopes
-    assert "s10" in loop.scopes
+    assert (len(loop.scopes), "s9" in loop.scopes, "s10" in loop.scopes) == (200, False, True)
+    assert list(loop.held) == ["a1"]
+
+
+def test_no_more_actions_wait_than_people_can_look_at() -> None:
+    loop = LoopState()
+    for number in range(210):
+        asks = decided(CycleOutcome.APPROVAL_REQUIRED, approval=f"a{number}", scope=f"s{number}")
+        loop = folded(asks, loop=loop)
+
+    assert (len(loop.held), "a9" in loop.held, "a10" in loop.held) == (200, False, True)
 
 
 # Money.

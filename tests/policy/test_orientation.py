@@ -15,6 +15,7 @@ from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.orientation import (
     NOTHING_ACTIONABLE,
     SAME_STATE,
+    answered_together,
     demands,
     is_failure,
     jobs_for,
@@ -172,3 +173,17 @@ def test_the_policy_says_what_may_happen_and_how_often(choice: object) -> None:
     assert settings.may(action) == ("allow" if is_free else "require-confirmation")
     assert settings.per_hour(action) == expected.get(action.value, 6)
     assert settings.job_names == ("mend",)
+
+
+def test_what_one_decision_cannot_answer_is_answered_apart() -> None:
+    mended = a_trigger(id="t1", name=MEND.on[0])
+    word = a_trigger(id="t2", name="system/approval.decided")
+    failed = a_trigger(id="t3", name="disk/failed")
+    note = a_trigger(id="t4", name="system/note")
+    beat = a_trigger(id="t5", name="heartbeat")
+    again = a_trigger(id="t6", name=MEND.on[0])
+
+    groups = answered_together([mended, failed, note, word, beat, again], JOBS)
+
+    assert groups == [[word], [mended, again], [failed], [note, beat]]
+    assert answered_together([], JOBS) == []

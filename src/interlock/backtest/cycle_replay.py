@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from interlock.model.loop_events import CycleDecided
 from interlock.model.loop_state import LoopState, ScopeState
-from interlock.model.system_loop import LoopAction, Rail, Trigger
+from interlock.model.system_loop import CycleOutcome, LoopAction, Rail, Trigger
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.orientation import short_circuit, state_hash
 from interlock.policy.loop.rails import ruled
@@ -39,6 +39,9 @@ def cycle_then_and_now(
         invalid=event.invalid,
         unpaid=unpaid[0] if unpaid else None,
     )
+    if event.outcome is CycleOutcome.CANCELLED:
+        # A person's word is nobody else's decision.
+        return then, then
     triggers = [loop.triggers[each] for each in event.triggers if each in loop.triggers]
     now: Values = {
         "outcome": verdict.outcome,
@@ -57,7 +60,7 @@ def _oriented(
         return {}
     found: Values = {"state_hash": state_hash(snapshot)}
     if event.short_circuit is not None:
-        before = loop.scopes.get(event.scope, ScopeState()).state_hash
+        before = loop.scopes.get(event.scope, ScopeState()).thought_under(event.policy_hash)
         found["short_circuit"] = short_circuit(snapshot, triggers, settings, before=before)
     if event.decider == RULES:
         found["choice"] = by_rules(snapshot, triggers, settings).choice

@@ -15,7 +15,8 @@ from interlock.errors import UnavailableError
 from interlock.loop.deciders import Deciders
 from interlock.loop.senses import Senses
 from interlock.model.loop_events import CycleDecided
-from interlock.model.system_loop import APPROVAL_DECIDED, Trigger
+from interlock.model.system_loop import Trigger
+from interlock.policy.loop.orientation import answered_together
 from interlock.service.cycles.cycle_decision import OUTDATED, Findings, decide_cycle
 from interlock.service.cycles.loop_chain import LoopChain
 
@@ -45,10 +46,8 @@ class Cycle:
         deep = [each for each in waiting if each.depth > most]
         rest = [each for each in waiting if each.depth <= most]
         found = [self._deciders.refused(scope, deep)] if deep else []
-        # A person's word is about what waits for it, and about nothing else that happened.
-        for is_word in (True, False):
-            together = [each for each in rest if (each.name == APPROVAL_DECIDED) is is_word]
-            found += [self._thought(scope, together)] if together else []
+        groups = answered_together(rest, self._chain.settings)
+        found += [self._thought(scope, together) for together in groups]
         return [msgspec.structs.replace(each, began_at=began_at) for each in found]
 
     def _thought(self, scope: str, triggers: Sequence[Trigger], spent: int = 0) -> Findings:

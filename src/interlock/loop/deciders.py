@@ -38,13 +38,12 @@ from interlock.policy.loop.orientation import (
     short_circuit,
 )
 from interlock.policy.loop.rules_decider import RULES, by_rules
-from interlock.service.cycles.cycle_decision import Findings, word_given
+from interlock.service.cycles.cycle_decision import PERSON, Findings, word_given
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.cycles.model_money import Answered, promise, settle
 
 NOBODY: Final = "nobody"
 """What the slog calls it where no decider had to be asked."""
-PERSON: Final = "person"
 _SHORT_CIRCUITS: Final = {
     NOTHING_ACTIONABLE: "nothing calls for an action",
     SAME_STATE: "nothing has changed since the last decision",
@@ -95,7 +94,8 @@ class Deciders:
             return msgspec.structs.replace(
                 plain, decider=PERSON, proposal=proposal, held=held.approval
             )
-        before = loop.scopes.get(scope, ScopeState()).state_hash
+        policy_hash = self._chain.governor.context.policy.hash
+        before = loop.scopes.get(scope, ScopeState()).thought_under(policy_hash)
         short = short_circuit(snapshot, triggers, settings, before=before)
         if short is not None:
             return msgspec.structs.replace(

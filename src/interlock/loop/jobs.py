@@ -34,8 +34,6 @@ from interlock.service.records.runs import NewRun, start_run
 
 COMPLETE: Final = "agent/loop.complete"
 FAILED: Final = "agent/loop.failed"
-RUN_VARIABLE: Final = "INTERLOCK_RUN"
-"""Tells a job which run it is."""
 CAUSE_VARIABLE: Final = "INTERLOCK_CAUSE"
 """Tells whatever a job starts which decision led to it: what it sends counts as caused by that."""
 _MOST_OUTPUT: Final = 8_192
@@ -207,4 +205,4 @@ def _environment(settings: SystemLoop, run_id: str, decision_id: str) -> Mapping
     """Return the environment of a job: without what only the loop itself may know."""
     secret = {sink.secret_variable for sink in settings.sinks} | {settings.api_key_variable}
     known = {name: text for name, text in places.environment().items() if name not in secret}
-    return {**known, RUN_VARIABLE: run_id, CAUSE_VARIABLE: decision_id}
+    return {**known, places.RUN_VARIABLE: run_id, CAUSE_VARIABLE: decision_id}

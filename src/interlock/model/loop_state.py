@@ -53,6 +53,7 @@ _SETTLED: Final = frozenset(
 """The outcomes after which the same state needs no second thought."""
 _MOST_ACTED: Final = 20
 _MOST_JOBS: Final = 200
+_MOST_HELD: Final = 200
 _MOST_REVOKED: Final = 200
 _MOST_SCOPES: Final = 200
 _MOST_SETTLED: Final = 50
@@ -83,9 +84,15 @@ class ScopeState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the next cycle of a scope has to know of the last one."""
 
     state_hash: str = ""
-    """The state that needs no second thought; empty where the last one was refused."""
+    """The state that needs no second thought; empty where it does."""
+    policy_hash: str = ""
+    """The policy that this was thought under."""
     decision_id: str = ""
     at: int = 0
+
+    def thought_under(self, policy_hash: str) -> str:
+        """Return the state that needs no second thought under a policy."""
+        return self.state_hash if policy_hash == self.policy_hash else ""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -305,7 +312,12 @@ def _scope_after(loop: LoopState, event: CycleDecided, at: int) -> ScopeState:
         return before
     # What was kept back by a rail is looked at again, although nothing else has changed.
     settled = event.state_hash if event.outcome in _SETTLED else ""
-    return ScopeState(state_hash=settled, decision_id=event.decision_id, at=at)
+    return ScopeState(
+        state_hash=settled,
+        policy_hash=event.policy_hash,
+        decision_id=event.decision_id,
+        at=at,
+    )
 
 
 def _held_after(held: Mapping[str, Held], event: CycleDecided) -> Mapping[str, Held]:
@@ -327,7 +339,8 @@ def _held_after(held: Mapping[str, Held], event: CycleDecided) -> Mapping[str, H
         for name, each in held.items()
         if (each.scope, each.choice) != (new.scope, new.choice)
     }
-    return {**others, new.approval: new}
+    waiting = {**others, new.approval: new}
+    return _without(waiting, tuple(waiting)[: max(0, len(waiting) - _MOST_HELD)])
 
 
 def _after_emission(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
+from interlock import settings
 from interlock.ledger.abbreviations import found_approval, found_run, found_scope
 from interlock.ledger.ledger import Work
 from interlock.model.answers import (
@@ -23,7 +24,7 @@ from interlock.model.events import (
 )
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.review import GateAction
-from interlock.model.run import RunState
+from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
@@ -200,7 +201,14 @@ class Operations:
         """Start a run: of the agent that asks, unless another is named."""
         if self._principal is not None and self._principal.kind is PrincipalKind.AGENT:
             fields = {"agent": self._principal.name, **fields}
-        return await self.ask(starting(runs.new_run(task, fields)))
+        above = await self._driver.outside(lambda: self._run_above(fields))
+        return await self.ask(starting(runs.new_run(task, {"parent": above, **fields})))
+
+    def _run_above(self, fields: RunFields) -> str | None:
+        """Return the run that this process works in: what is started in it stands below it."""
+        named = None if "parent" in fields else settings.current_run()
+        known = None if named is None else self.ledger.state(named)
+        return named if known is not None and known.status is RunStatus.RUNNING else None
 
     async def ask(self, question: Question[A]) -> A:
         """Ask any question, as whoever this was opened for."""

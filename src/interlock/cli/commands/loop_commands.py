@@ -34,6 +34,7 @@ from interlock.model.loop_events import CycleDecided
 from interlock.model.principal import SYSTEM
 from interlock.model.run import LEDGER_RUN
 from interlock.model.system_loop import DEFAULT_SCOPE, LOOP_RUN
+from interlock.service.cycles.cycle_decision import cancel_cycle
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
@@ -348,14 +349,18 @@ def thaw_command(*, reason: str) -> None:
 @click.argument("thing", metavar="ID")
 @reason_option
 def cancel_command(*, thing: str, reason: str) -> None:
-    """Take back an event that was not delivered yet, or an action that waits for a person.
+    """Take back what waits: a trigger, an action that a person is asked about, or an event.
 
-    ID is that of the decision or of the event, or enough of its beginning.
+    ID is that of the trigger, the decision or the event, or enough of its beginning.
     """
     with governing() as interlock:
         chain = LoopChain(interlock.governor)
         found = _cancellable(interlock, thing)
-        chain.cancel(found, reason, operator(interlock, "cancel what the loop decided"))
+        by = operator(interlock, "cancel what the loop decided")
+        if found in chain.state.triggers:
+            cancel_cycle(chain, found, reason, by)
+        else:
+            chain.cancel(found, reason, by)
     lines = (
         badge_line("CANCELLED", Tone.BLOCK, "it does not happen"),
         (Span(f"  {found}", Tone.CODE),),
@@ -367,7 +372,7 @@ def _cancellable(interlock: Interlock, text: str) -> str:
     loop = loop_state(interlock.ledger)
     held = [each.decision_id for each in loop.held.values()]
     sent = [each.decision_id for each in loop.outgoing.values()]
-    known = dict.fromkeys((*loop.outgoing, *sent, *held))
+    known = dict.fromkeys((*loop.outgoing, *sent, *held, *loop.triggers))
     if not known:
         raise InputError("nothing waits that could be cancelled: `interlock loop status` shows it")
     return named("decision", text, ((each, each) for each in known), "interlock loop status")

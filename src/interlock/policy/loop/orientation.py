@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.model.system_loop import Snapshot, Source, Trigger
+from interlock.model.system_loop import APPROVAL_DECIDED, Snapshot, Source, Trigger
 from interlock.policy.config.loop_section import Job, SystemLoop
 
 NOTHING_ACTIONABLE: Final = "nothing_actionable"
@@ -46,6 +46,25 @@ def jobs_for(trigger: Trigger, settings: SystemLoop) -> Sequence[Job]:
 def demands(trigger: Trigger, settings: SystemLoop) -> bool:
     """Whether a trigger calls for an action by itself, whatever the state is."""
     return is_failure(trigger.name) or bool(jobs_for(trigger, settings))
+
+
+def answered_together(
+    triggers: Sequence[Trigger], settings: SystemLoop
+) -> Sequence[Sequence[Trigger]]:
+    """Return which triggers one decision can answer: a decision does one thing.
+
+    A person's word is about what waits for it. What calls for different jobs, for telling people,
+    or for a mere look around is answered apart.
+    """
+    groups: dict[tuple[str, ...], list[Trigger]] = {(APPROVAL_DECIDED,): []}
+    for each in triggers:
+        jobs = tuple(f"job {job.name}" for job in jobs_for(each, settings))
+        if each.name == APPROVAL_DECIDED:
+            jobs = (APPROVAL_DECIDED,)
+        elif not jobs and is_failure(each.name):
+            jobs = ("failure",)
+        groups.setdefault(jobs, []).append(each)
+    return [group for group in groups.values() if group]
 
 
 def short_circuit(

@@ -13,11 +13,12 @@ from typing import Final
 
 import msgspec
 
+from interlock.errors import InputError
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import ApprovalUsed
 from interlock.model.loop_events import CycleDecided, RecommendationSettled
 from interlock.model.loop_state import DAY, Held, LoopState
-from interlock.model.principal import SYSTEM
+from interlock.model.principal import SYSTEM, Principal
 from interlock.model.recommendation import RecommendationState
 from interlock.model.system_loop import (
     EVENT_TYPES,
@@ -26,6 +27,7 @@ from interlock.model.system_loop import (
     Choice,
     CloudEvent,
     CycleOutcome,
+    DoNothing,
     LoopAction,
     LoopMode,
     Proposal,
@@ -40,9 +42,12 @@ from interlock.policy.loop.orientation import state_hash
 from interlock.policy.loop.rails import CycleVerdict, ruled
 from interlock.policy.loop.rules_decider import is_same_work
 from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.people.credentials import require_operator
 from interlock.service.records.approvals import expire, open_approval
 from interlock.service.records.context import SECOND, Moment, new_id
 
+PERSON: Final = "person"
+"""What the slog calls a decider who is one."""
 HANDLERS: Final = "interlock"
 """The sink that is always there: Interlock does itself what an event asks for."""
 _ENDS_WAIT: Final = frozenset(
@@ -96,6 +101,37 @@ def decide_cycle(chain: LoopChain, findings: Findings) -> CycleDecided | Outdate
     """
     settings = chain.settings
     return chain.do(lambda moment: _decided(moment, findings, settings))
+
+
+def cancel_cycle(chain: LoopChain, trigger_id: str, reason: str, by: Principal) -> CycleDecided:
+    """Answer a trigger that waits with nothing, because a person wants it so."""
+    said = chain.reason(reason)
+
+    def plan(moment: Moment) -> CycleDecided:
+        trigger = moment.run.loop.triggers.get(trigger_id)
+        if trigger is None:
+            raise InputError(
+                f"no trigger `{trigger_id}` waits: `interlock loop status` lists those that do"
+            )
+        event = CycleDecided(
+            decision_id=new_id(),
+            scope=trigger.scope,
+            triggers=(trigger.id,),
+            trigger_source=trigger.source,
+            depth=trigger.depth,
+            mode=LoopMode(chain.settings.mode),
+            policy_hash=moment.context.policy.hash,
+            decider=PERSON,
+            choice=DoNothing(),
+            reasoning=said,
+            facts=_facts(moment, LoopAction.DO_NOTHING, None),
+            outcome=CycleOutcome.CANCELLED,
+            action=LoopAction.DO_NOTHING,
+        )
+        moment.append(event)
+        return event
+
+    return chain.do(plan, require_operator(by))
 
 
 def word_given(chain: LoopChain, loop: LoopState, scope: str) -> Held | None:
@@ -286,7 +322,9 @@ def _after(moment: Moment, event: CycleDecided) -> None:
     """Record what follows from a decision at once."""
     if event.outcome is CycleOutcome.EMITTED and event.facts.granted is not None:
         moment.append(ApprovalUsed(id=event.facts.granted))
-    is_refused = event.outcome is CycleOutcome.APPROVAL_DENIED
+    word = None if event.approval is None else moment.transaction.approval(event.approval)
+    # Whoever said nothing may be asked again.
+    is_refused = word is not None and word.state is ApprovalState.DENIED
     if is_refused and isinstance(event.choice, ApplyRecommendation):
         settled = RecommendationSettled(
             id=event.choice.recommendation, state=RecommendationState.DISMISSED

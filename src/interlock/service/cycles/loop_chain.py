@@ -286,15 +286,15 @@ class LoopChain:
 
     def freeze(self, reason: str, by: Principal) -> None:
         """Let nothing out from now on; an operator may."""
-        self._said(LoopFrozen(reason=self._reason(reason)), by)
+        self._said(LoopFrozen(reason=self.reason(reason)), by)
 
     def thaw(self, reason: str, by: Principal) -> None:
         """Let the loop go on; an operator may."""
-        self._said(LoopThawed(reason=self._reason(reason)), by)
+        self._said(LoopThawed(reason=self.reason(reason)), by)
 
     def cancel(self, thing: str, reason: str, by: Principal) -> None:
         """Take back an event that was not delivered yet, or an action that waits for a person."""
-        event = LoopCancelled(id=thing, reason=self._reason(reason))
+        event = LoopCancelled(id=thing, reason=self.reason(reason))
 
         def plan(moment: Moment) -> None:
             loop = moment.run.loop
@@ -320,7 +320,8 @@ class LoopChain:
 
         self.do(plan, require_operator(by))
 
-    def _reason(self, reason: str) -> str:
+    def reason(self, reason: str) -> str:
+        """Return why a person wants something, as it goes on record."""
         if not reason.strip():
             raise InputError("the reason is empty: say why, for whoever reads the record")
         return self.governor.context.clean(reason)[:_LONGEST_REASON]
