@@ -280,7 +280,7 @@ def recommendation_lines(each: Recommendation) -> Iterator[Line]:
     if not each.patch:
         yield from labelled_lines("change", "none: it is for people to see to")
     yield from labelled_rows(
-        ("past runs", _effect_text(each)),
+        ("past", _effect_text(each)),
         ("rests on", ", ".join(f"{one.run[:SHORT]} {one.seq}" for one in each.evidence)),
     )
     yield from _way_lines(each)
