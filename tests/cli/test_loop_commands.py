@@ -36,7 +36,7 @@ def test_a_tick_looks_around_and_says_what_came_of_it(place: str) -> None:
 
     assert (noted.exit_code, ticked.exit_code) == (0, 0)
     assert told(ticked.stdout) == snapshot("""\
-emitted  process_notes <id>  event:system/note, rules
+emitted  process_notes 1 note  event:system/note, rules
            1 note in the queue
   decision <id>
 """)
@@ -208,7 +208,7 @@ DENIED  it must not happen
   start_loop fix-the-build
   look     interlock slog --decision <id>
 """)
-    assert interlock("loop", "tick").stdout.startswith("approval denied  start_loop")
+    assert interlock("loop", "tick").stdout.startswith("denied  start_loop")
     assert interlock("approvals").stdout == "nothing waits for you\n"
 
 
@@ -283,7 +283,10 @@ def test_one_round_does_whatever_is_due(place: str) -> None:
 def test_an_engine_that_is_not_installed_is_told(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlock.cli.commands.loop_commands.find_spec", lambda _name: None)
+    def nowhere(_name: str) -> None:
+        return None
+
+    monkeypatch.setattr("interlock.cli.commands.loop_commands.find_spec", nowhere)
 
     result = interlock("loop", "run")
 

@@ -23,6 +23,7 @@ from interlock.model.recommendation import PatchOperation, Recommendation, Recom
 from interlock.model.system_loop import Note
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
+from interlock.views.loop_timeline import choice_text
 from interlock.views.loop_view import (
     CycleView,
     HeldAction,
@@ -31,7 +32,6 @@ from interlock.views.loop_view import (
     SlogPage,
     Stage,
     WaitingDelivery,
-    choice_text,
 )
 
 _STAGE: Final = 10
