@@ -71,7 +71,7 @@ def test_every_decision_is_listed_the_newest_first(place: str) -> None:
 when decision outcome action because of decider
 <time> ago <id> approval required start_loop fix-the-... event:ci/build.failed rules
 <time> ago <id> nothing do_nothing manual nobody
-<time> ago <id> emitted emit_alert ci/deploy.... event:ci/deploy.failed rules
+<time> ago <id> emitted emit_alert ci/deplo... event:ci/deploy.failed rules
 """)
     assert [each["decision"]["outcome"] for each in page["entries"]] == [
         "approval_required",
