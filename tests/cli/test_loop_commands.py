@@ -192,7 +192,9 @@ GRANTED  it may happen once
   look     interlock slog --decision <id>\
 """)
     assert '[loop]\n  start-loop = "allow"\n' in approved.stdout
-    assert ticked.stdout.startswith("emitted  start_loop fix-the-build  manual, person")
+    assert ticked.stdout.startswith(
+        "emitted  start_loop fix-the-build  event:system/approval.decided"
+    )
     assert "completed" in interlock("runs").stdout
 
 

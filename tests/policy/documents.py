@@ -207,7 +207,7 @@ def _values(key: Key) -> st.SearchStrategy[object]:
             return _settings(shape)
 
 
-def _settings(shape: Setting) -> st.SearchStrategy[object]:  # noqa: C901 - a case per shape
+def _settings(shape: Setting) -> st.SearchStrategy[object]:
     match shape:
         case Flag():
             return st.booleans()
