@@ -30,42 +30,48 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
     interlock runs                                   what is at work, and what it used
     interlock watch RUN                              how one run gets on, live
     interlock approvals                              what waits for you
+    interlock loop run                               let it decide what comes next
 
 Options:
   --version   Show the version and exit.
   -h, --help  Show this message and exit.
 
 Commands:
-  tour        Take the guided tour: real questions, real answers; nothing...
-  setup       Make the first operator; once, at a terminal.
-  check       Ask whether a command, a tool call or an edit may happen.
-  rules       List the rules of all packs, or of one PACK, with what the...
-  init        Write a policy file that shows every key with its default, as...
-  policy      Show, describe and test the policy that counts here.
-  runs        List the runs that were active last, with what they did and...
-  show        Show one run; RUN is its id, or enough of its beginning.
-  tail        Print what is recorded as it is recorded, of one run or of all.
-  watch       Watch how a run gets on, live.
-  explain     Explain why a run was let go on, paused or stopped.
-  approvals   List what waits for a person: what is asked, and why.
-  approve     Let what was asked happen, once; ID may be its beginning.
-  deny        Refuse what was asked; ID may be its beginning.
-  review      Open a review: was the work good enough?
-  verdict     Give the verdict on a review: was it good enough?
-  reviews     List the reviews that work waits for, of every run that is at...
-  choose      Choose how a review goes on whose attempts are used up.
-  halt        Stop a run and every run below it, until it is lifted.
-  lift        Let a run go on that was paused, stopped or halted.
-  checkpoint  List the checkpoints of a run, and bring its files back to one.
-  edit        Make edits that stdin describes: all of them, or none.
-  undo        Put files back: a set of edits, or what was copied away...
-  budget      Show an account, or give it another limit.
-  operator    List who may decide, let others in or go, and change a...
-  step        Judge past runs step by step: where would each have been...
-  stop        Ask whether agents that ended their turn are really done.
-  replay      Decide every judgement of a run again, from its record.
-  verify      Hold every record against its chain and its seals.
-  ledger      Look at the ledger, copy it, and mend it.
+  tour             Take the guided tour: real questions, real answers;...
+  setup            Make the first operator; once, at a terminal.
+  check            Ask whether a command, a tool call or an edit may happen.
+  rules            List the rules of all packs, or of one PACK, with what...
+  init             Write a policy file that shows every key with its...
+  policy           Show, describe and test the policy that counts here.
+  runs             List the runs that were active last, with what they did...
+  show             Show one run; RUN is its id, or enough of its beginning.
+  tail             Print what is recorded as it is recorded, of one run or...
+  watch            Watch how a run gets on, live.
+  explain          Explain why a run was let go on, paused or stopped.
+  approvals        List what waits for a person: what is asked, and why.
+  approve          Let what was asked happen, once; ID may be its beginning.
+  deny             Refuse what was asked; ID may be its beginning.
+  review           Open a review: was the work good enough?
+  verdict          Give the verdict on a review: was it good enough?
+  reviews          List the reviews that work waits for, of every run that...
+  choose           Choose how a review goes on whose attempts are used up.
+  halt             Stop a run and every run below it, until it is lifted.
+  lift             Let a run go on that was paused, stopped or halted.
+  checkpoint       List the checkpoints of a run, and bring its files back...
+  edit             Make edits that stdin describes: all of them, or none.
+  undo             Put files back: a set of edits, or what was copied away...
+  budget           Show an account, or give it another limit.
+  operator         List who may decide, let others in or go, and change a...
+  loop             What next? Let the loop run, look at it, and stop it.
+  event            Tell the loop that something happened.
+  note             Leave a note for the loop, and see which ones wait.
+  slog             List what the loop decided, the newest first; to do...
+  recommendations  List what finished runs taught the loop: changes of the...
+  step             Judge past runs step by step: where would each have been...
+  stop             Ask whether agents that ended their turn are really done.
+  replay           Decide every judgement of a run again, from its record.
+  verify           Hold every record against its chain and its seals.
+  ledger           Look at the ledger, copy it, and mend it.
 """)
 
 

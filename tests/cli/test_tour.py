@@ -52,7 +52,7 @@ def a_visitor(*arguments: str) -> Generator[tuple[Visitor, subprocess.Popen[byte
 
 def test_visitor_goes_from_chapter_to_chapter_and_asks_own_questions() -> None:
     with a_visitor("tour") as (visitor, process):
-        for _ in range(10):
+        for _ in range(11):
             visitor.waits_for("q leaves")
             visitor.types("")
         visitor.waits_for("An empty line ends")
@@ -101,7 +101,7 @@ def test_tour_prints_everything_when_nobody_sits_there() -> None:
     assert result.returncode == 0
     assert result.stderr == b""
     assert [int(number) for number in re.findall(r"^(\d+)  \w", text, re.MULTILINE)] == list(
-        range(1, 12)
+        range(1, 13)
     )
     assert "every evaluator passes" in text
     assert "1 of 12 tests failed\n" in text
@@ -129,6 +129,19 @@ def test_tour_refuses_a_pass_until_a_real_check_agrees() -> None:
     assert "exit code 1 (1 test failed, 1 passed)" in chapter
     assert "the PASS of gate `tests` is refused" in chapter
     assert "warned: gate `readable` failed" in chapter
+
+
+def test_tour_plays_a_loop_that_asks_and_is_frozen() -> None:
+    text = interlock_process("tour").stdout.decode()
+
+    chapter = text[text.index("12  What next?") :]
+    told = [
+        chapter.index(f"\n  {mark} ") for mark in ("note", "taken", "asks", "granted", "frozen")
+    ]
+    assert told == sorted(told)
+    assert "emit_alert ci/nightly.failed" in chapter
+    assert "start_loop mend-the-build" in chapter
+    assert "the loop is frozen: a release is on" in chapter
 
 
 def test_tour_gets_every_kind_of_answer_and_shows_no_credential() -> None:

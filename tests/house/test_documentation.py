@@ -103,7 +103,7 @@ def toml_blocks(page: Path) -> list[str]:
     "block",
     [
         block
-        for page in ("policy.md", "was-it-good-enough.md")
+        for page in ("policy.md", "was-it-good-enough.md", "what-next.md")
         for block in toml_blocks(ROOT / "docs" / page)
     ],
 )
@@ -171,6 +171,14 @@ def test_the_picture_names_modules_that_there_are() -> None:
     others = [name for name in named if not name.endswith("_question")]
     assert len(questions) == 5
     assert [name for name in questions + others if f"interlock.{name}" not in modules()] == []
+
+
+def test_the_picture_of_the_loop_names_modules_that_there_are() -> None:
+    picture = (ROOT / "docs" / "the-loop.svg").read_text()
+
+    named = re.findall(r'class="module"[^>]*>([\w.]+)<', picture)
+    assert len(named) >= 15
+    assert [name for name in named if f"interlock.{name}" not in modules()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -44,6 +44,10 @@ _NAMES = {
     NameKind.SECRET_RULE: sorted(KNOWN.secrets),
 }
 _WORDS = st.sampled_from(["a", "b", "c", "main", "build", "Bash", "mcp__*"])
+_TEXTS = {
+    TextKind.COMMAND: st.sampled_from(["git", "none", "make 'a backup'"]),
+    TextKind.HIDDEN: st.sampled_from(["", "k" * 32, "k" * 40]),
+}
 _PRICES = st.integers(0, 10**12).map(lambda micro_usd: micro_usd / 10**6)
 _CHECKED_GATES: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
     {"id": st.just("kept"), "check": st.sampled_from([["true"], ["make", "", "check"]])},
@@ -203,7 +207,7 @@ def _values(key: Key) -> st.SearchStrategy[object]:
             return _settings(shape)
 
 
-def _settings(shape: Setting) -> st.SearchStrategy[object]:  # noqa: C901 - a case per shape
+def _settings(shape: Setting) -> st.SearchStrategy[object]:
     match shape:
         case Flag():
             return st.booleans()
@@ -211,12 +215,8 @@ def _settings(shape: Setting) -> st.SearchStrategy[object]:  # noqa: C901 - a ca
             return _amounts(shape)
         case Choice():
             return _choices(shape)
-        case Text(kind=TextKind.COMMAND):
-            return st.sampled_from(["git", "none", "make 'a backup'"])
-        case Text(kind=TextKind.HIDDEN):
-            return st.sampled_from(["", "k" * 32, "k" * 40])
-        case Text():
-            return _WORDS
+        case Text(kind=kind):
+            return _TEXTS.get(kind, _WORDS)
         case Texts(kind=TextKind.KEY_PATH):
             return st.just([])
         case Texts(kind=TextKind.GATE_ID):

@@ -13,10 +13,9 @@ from policy.files import KNOWN, merged, toml
 from policy.strictness import loosened_parts
 
 _UNDIRECTED = {Tighter.KEPT, Tighter.FIXED, Tighter.USER_ONLY}
+_DIRECTED = Flag | Choice | Number | Money | Texts
 _JUDGED = [
-    key
-    for key in KEYS
-    if isinstance(key.shape, Flag | Choice | Number | Money | Texts) and key.tighter not in _UNDIRECTED
+    key for key in KEYS if isinstance(key.shape, _DIRECTED) and key.tighter not in _UNDIRECTED
 ]
 _BESIDE: Mapping[str, Mapping[str, object]] = {
     "tool-allowlist": {"allow": ["ANY_NAME"]},

@@ -24,7 +24,7 @@ from interlock.policy.config.loop_section import SystemLoop
 from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
 from interlock.service.governor import Governor
-from interlock.service.records.context import new_id
+from interlock.service.records.context import checked_name, new_id
 
 
 class ControlLoop:
@@ -93,6 +93,7 @@ class ControlLoop:
         """
         self.note_decisions()
         now = self.now
+        checked_name("a scope", scope)
         self.chain.receive(
             Trigger(
                 id=f"manual-{new_id()}", name="manual", scope=scope, occurred_at=now, due_at=now

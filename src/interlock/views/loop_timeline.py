@@ -19,8 +19,15 @@ from interlock.model.loop_events import (
     RetrospectiveWritten,
     TriggerReceived,
 )
-from interlock.model.system_loop import CycleOutcome
-from interlock.policy.loop.rules_decider import subject_of
+from interlock.model.system_loop import (
+    ApplyRecommendation,
+    Choice,
+    CycleOutcome,
+    DoNothing,
+    EmitAlert,
+    ProcessNotes,
+    StartLoop,
+)
 from interlock.views import units
 from interlock.views.lookup import SHORT
 from interlock.views.timeline_entry import Accent, Entry
@@ -35,6 +42,17 @@ OUTCOMES: Final = {
     CycleOutcome.APPROVAL_DENIED: Accent.BAD,
 }
 """How a decision looks; what a rail kept back calls for care."""
+
+_MARKS: Final = {
+    CycleOutcome.APPROVAL_REQUIRED: "asks",
+    CycleOutcome.APPROVAL_DENIED: "denied",
+    CycleOutcome.RATE_LIMITED: "too often",
+    CycleOutcome.BUDGET_DENIED: "unpaid",
+    CycleOutcome.VALIDATION_ERROR: "invalid",
+    CycleOutcome.TOO_DEEP: "too deep",
+    CycleOutcome.BACKLOGGED: "too many",
+}
+"""Outcomes in a word that fits; the others do by themselves."""
 
 
 def loop_entry(event: LoopEvent, by: str) -> Entry:  # noqa: C901, PLR0911, PLR0912 - a case per event
@@ -73,14 +91,28 @@ def loop_entry(event: LoopEvent, by: str) -> Entry:  # noqa: C901, PLR0911, PLR0
             assert_never(event)
 
 
+def choice_text(choice: Choice) -> str:
+    """Return an action in a few words."""
+    word = choice.action.value
+    match choice:
+        case StartLoop(job=about) | ApplyRecommendation(recommendation=about):
+            return f"{word} {about}"
+        case ProcessNotes(notes=notes):
+            return f"{word} {units.counted(len(notes), 'note')}"
+        case EmitAlert(message=message):
+            return f"{word} {message}"
+        case DoNothing():
+            return word
+        case _:
+            assert_never(choice)
+
+
 def _decided(event: CycleDecided) -> Entry:
-    about = subject_of(event.choice)
-    text = f"{event.choice.action.value} {about}".strip()
     reasons = (event.reasoning, *[f"{hit.rail.value}: {hit.reason}" for hit in event.rails])
     return Entry(
-        event.outcome.value.replace("_", " "),
+        _MARKS.get(event.outcome, event.outcome.value),
         OUTCOMES.get(event.outcome, Accent.CAREFUL),
-        text,
+        choice_text(event.choice),
         f"{event.trigger_source}, {event.decider}",
         tuple(filter(None, reasons)),
         ", ".join(hit.rail.value for hit in event.rails),

@@ -31,10 +31,9 @@ from interlock.model.system_loop import (
     Trigger,
 )
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.policy.loop.rules_decider import subject_of
 from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.loop_timeline import OUTCOMES
+from interlock.views.loop_timeline import OUTCOMES, choice_text
 from interlock.views.timeline_entry import Accent
 
 MOST_ENTRIES: Final = 500
@@ -424,11 +423,6 @@ def _attempt_text(attempt: DeliveryAttempted) -> str:
     if attempt.error is None:
         return f"{tried}: delivered" + (f": {attempt.result}" if attempt.result else "")
     return f"{tried}: {attempt.error}"
-
-
-def choice_text(choice: Choice) -> str:
-    """Return an action in a few words."""
-    return f"{choice.action.value} {subject_of(choice)}".strip()
 
 
 def effect_text(choice: Choice, settings: SystemLoop, loop: LoopState) -> str:

@@ -22,7 +22,7 @@ from interlock.service.interlock import Interlock
 from interlock.views import units
 from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
 from interlock.views.lookup import SHORT, short_ids
-from interlock.views.loop_view import choice_text
+from interlock.views.loop_timeline import choice_text
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 

@@ -23,7 +23,7 @@ from interlock.service.interlock import Interlock
 from interlock.views.loop_view import loop_state, recommendations
 
 _ABOUT: Final = """\
-List what the loop learnt from finished runs: changes of the policy that they speak for.
+List what finished runs taught the loop: changes of the policy.
 
 Each rests on counts and records, and says what would have been different in past runs. Nothing
 is changed before an operator agrees; what was applied can be undone.

@@ -23,6 +23,7 @@ from interlock.model.recommendation import PatchOperation, Recommendation, Recom
 from interlock.model.system_loop import Note
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
+from interlock.views.loop_timeline import choice_text
 from interlock.views.loop_view import (
     CycleView,
     HeldAction,
@@ -31,7 +32,6 @@ from interlock.views.loop_view import (
     SlogPage,
     Stage,
     WaitingDelivery,
-    choice_text,
 )
 
 _STAGE: Final = 10
@@ -280,7 +280,7 @@ def recommendation_lines(each: Recommendation) -> Iterator[Line]:
     if not each.patch:
         yield from labelled_lines("change", "none: it is for people to see to")
     yield from labelled_rows(
-        ("past runs", _effect_text(each)),
+        ("past", _effect_text(each)),
         ("rests on", ", ".join(f"{one.run[:SHORT]} {one.seq}" for one in each.evidence)),
     )
     yield from _way_lines(each)

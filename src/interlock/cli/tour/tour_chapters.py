@@ -44,6 +44,7 @@ NEXT_STEPS: Final = (
     ("interlock check --jsonl", "ask in bulk, one JSON object per line"),
     ("interlock runs", "see what ran, then `interlock show RUN`"),
     ("interlock watch RUN", "how one run gets on, live"),
+    ("interlock loop tick", "let it decide what comes next, once"),
     ("interlock init", "write a policy to make your own"),
     ("interlock rules", "read every rule"),
     ("make docs", "build the documentation"),

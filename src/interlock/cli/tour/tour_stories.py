@@ -11,12 +11,16 @@ from typing import Final, NamedTuple
 from interlock.cli.text.render import Line, Span, Tone, wrapped_lines
 from interlock.cli.text.run_page import run_lines
 from interlock.ledger.chain import decoded
+from interlock.loop.control_loop import ControlLoop
 from interlock.model.answers import StepAnswer
 from interlock.model.budget import Budget, TokenUsage
 from interlock.model.events import ActionJudged, ApprovalOpened, RunStarted
+from interlock.model.loop_events import CycleDecided
+from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.review import Check, ReviewGate, ReviewMode, TestCounts
+from interlock.model.system_loop import DEFAULT_SCOPE, LOOP_RUN
 from interlock.service.interlock import Interlock, Run
-from interlock.service.policies.policy_files import default_policy
+from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.service.records.context import SystemClock
 from interlock.views.run_view import run_view
 from interlock.views.timeline import Timeline
@@ -132,12 +136,12 @@ class Beat(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def _beats(interlock: Interlock, run: Run, notes: Iterator[str]) -> Iterator[Beat]:
+def _beats(interlock: Interlock, run_id: str, notes: Iterator[str]) -> Iterator[Beat]:
     """Yield a beat for each part of a story that plays while its notes are asked for."""
     rows, seen = interlock.ledger.rows, 0
     timeline = Timeline(rows)
     for note in notes:
-        fresh = rows.records(run.id, after=seen)
+        fresh = rows.records(run_id, after=seen)
         seen = fresh[-1].seq
         records = [decoded(row.body) for row in fresh]
         news = [each for each in records if not isinstance(each.event, _SEEN_BEFORE)]
@@ -147,7 +151,7 @@ def _beats(interlock: Interlock, run: Run, notes: Iterator[str]) -> Iterator[Bea
 def _steps_story() -> Sequence[Beat]:
     """Play a run that gets stuck, is helped, and stops before it is done."""
     with _opened() as (interlock, run, clock):
-        return tuple(_beats(interlock, run, _steps_played(interlock, run, clock)))
+        return tuple(_beats(interlock, run.id, _steps_played(interlock, run, clock)))
 
 
 def _steps_played(interlock: Interlock, run: Run, clock: PassingClock) -> Iterator[str]:
@@ -248,7 +252,7 @@ def _reviews_story() -> Sequence[Beat]:
         tempfile.TemporaryDirectory() as folder,
         _opened(workspace=folder) as (interlock, run, clock),
     ):
-        return tuple(_beats(interlock, run, _review_played(run, clock, Path(folder))))
+        return tuple(_beats(interlock, run.id, _review_played(run, clock, Path(folder))))
 
 
 def _review_played(run: Run, clock: PassingClock, folder: Path) -> Iterator[str]:
@@ -267,6 +271,58 @@ def _review_played(run: Run, clock: PassingClock, folder: Path) -> Iterator[str]
     yield "It mends the mistake: the check agrees, and what only advises is told"
 
 
+_LOOP_ABOUT: Final = (
+    "The system asks itself what comes next: something happens, it looks around, one action of a "
+    "closed set is chosen, and rails stand before whatever it would do. A loop was just played "
+    "with a rule for one job; `interlock loop run` is the real one, `interlock slog` its log."
+)
+_LOOP_POLICY: Final = """\
+[[loop.jobs]]
+name = "mend-the-build"
+command = ["echo", "mended"]
+on = ["ci/build.failed"]
+"""
+
+
+def _loop_story() -> Sequence[Beat]:
+    """Play a loop that takes a note, tells of a failure, asks before a job, and is frozen."""
+    clock = PassingClock()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "policy.toml").write_text(_LOOP_POLICY)
+        policy = load_policy(user=folder / "policy.toml")
+        with Interlock.open(":memory:", policy=policy, clock=clock) as interlock:
+            loop = ControlLoop(interlock.governor, folder=folder)
+            return tuple(_beats(interlock, LOOP_RUN, _loop_played(interlock, loop, clock)))
+
+
+def _loop_played(interlock: Interlock, loop: ControlLoop, clock: PassingClock) -> Iterator[str]:
+    loop.chain.add_note("the certificate ends on Friday", source="ada")
+    _answers(loop, clock)
+    yield "Somebody leaves a note: it is taken from the queue"
+    loop.send("ci/nightly.failed", '{"log": "ci.example/7"}')
+    _answers(loop, clock)
+    yield "A build fails that no job is for: nothing is started, people are told"
+    loop.send("ci/build.failed")
+    [decided] = _answers(loop, clock)
+    yield "Another one has a job: before it starts, a person is asked"
+    token = _first_operator(interlock, "ada")
+    interlock.approve(decided.approval or "", token=token, note="go on")
+    loop.note_decisions()
+    _answers(loop, clock)
+    loop.jobs.wait()
+    yield "She agrees: the job runs, as a run of its own"
+    loop.chain.freeze("a release is on", Principal(kind=PrincipalKind.OPERATOR, name="ada"))
+    loop.send("ci/nightly.failed", '{"log": "ci.example/8"}')
+    _answers(loop, clock)
+    yield "She freezes it: what happens is still on record, and nothing is let out"
+
+
+def _answers(loop: ControlLoop, clock: PassingClock) -> Sequence[CycleDecided]:
+    clock.passes(5)
+    return loop.answer(DEFAULT_SCOPE)
+
+
 class Story(NamedTuple):
     """A chapter that is played when it is shown."""
 
@@ -278,4 +334,5 @@ class Story(NamedTuple):
 STORIES: Final = (
     Story("Should it go on? Is it really done?", _STEPS_ABOUT, _steps_story),
     Story("Was it good enough?", _REVIEWS_ABOUT, _reviews_story),
+    Story("What next?", _LOOP_ABOUT, _loop_story),
 )

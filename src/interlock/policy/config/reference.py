@@ -346,9 +346,8 @@ def _written_default(key: Key, lists: Lists) -> object:
 def _as_written(key: Key) -> object:
     """Return a default as a file would say it: money in dollars."""
     default = key.default
-    if isinstance(key.shape, Money) and isinstance(default, int):
-        return in_dollars(default)
-    return default
+    is_money = isinstance(key.shape, Money)
+    return in_dollars(default) if is_money and isinstance(default, int) else default
 
 
 def policy_json_schema(lists: Lists) -> Schema:
