@@ -75,11 +75,7 @@ class Evidence:
         rows = history.loop.chain.governor.ledger.rows
         self.records = [decoded(row.body) for row in records_of(rows, "loop")]
         self.policies: Mapping[str, SystemLoop] = {
-            worker.hash: worker.config.loop
-            for worker in (
-                *[each.governor.context.policy for each in history.workers],
-                *history.compiled(),
-            )
+            policy.hash: policy.config.loop for policy in history.policies.all()
         }
 
     def of(self, kind: type[E]) -> list[tuple[Record, E]]:
@@ -176,23 +172,23 @@ def _rate(evidence: Evidence) -> Iterator[str]:
 
 def _cost(evidence: Evidence) -> Iterator[str]:
     """Never a cent over the budget of a day or a cycle."""
-    history = evidence.history
+    limits = evidence.history.policies
     calls: dict[str, tuple[int, int]] = {}
     for record in evidence.records:
         match record.event:
             case ModelAsked(call=call, reserved_micros=micros, day=day):
                 calls[call] = day, micros
                 today = sum(each for of, each in calls.values() if of == day)
-                if today > history.day_micros:
-                    yield f"record {record.seq}: {today} of {history.day_micros} for the day"
+                if today > limits.day_micros:
+                    yield f"record {record.seq}: {today} of {limits.day_micros} for the day"
             case ModelAnswered(call=call, cost_micros=micros):
                 day, promised = calls[call]
                 calls[call] = day, micros
                 if micros > promised:
                     yield f"record {record.seq}: {micros} of the {promised} that were promised"
             case CycleDecided(cost_micros=micros):
-                if micros > history.cycle_micros:
-                    yield f"record {record.seq}: {micros} of {history.cycle_micros} for a cycle"
+                if micros > limits.cycle_micros:
+                    yield f"record {record.seq}: {micros} of {limits.cycle_micros} for a cycle"
             case _:
                 pass
 

@@ -6,7 +6,7 @@ the real ones; only what they hold on to (clock, engine, sinks, processes) is of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 
-from gates.policies import gates_with
 from interlock import CompiledPolicy, Run
 from interlock.errors import InterlockError
 from interlock.loop.control_loop import ControlLoop
@@ -43,97 +42,21 @@ from interlock.service.questions.question import Entry
 from interlock.service.questions.run_entries import starting
 from interlock.service.records import approvals
 from interlock.service.records.runs import NewRun
+from loop.drawn_policies import SINKS, DrawnPolicies
 from loop.hostile_model import INJECTED, HostileModel
 from loop.virtual_engine import Crash, EngineHand, VirtualEngine
 from loop.virtual_world import HOUR, MINUTE, SECOND, MoodySink, MoodySource, Place, World
 
 OPERATOR: Final = Principal(kind=PrincipalKind.OPERATOR, name="ada")
 AGENT: Final = Principal(kind=PrincipalKind.AGENT, name="mallory")
-SINKS: Final = ("ops", "audit")
-JOBS: Final = ("mend", "tidy", "nightly")
 _NAMES: Final = (
     "ci/build.failed", "ci/failed", "deploy/done", "agent/loop.complete", "agent/loop.failed",
     "system/note", "deploy/failed",
 )  # fmt: skip
 _SCOPES: Final = ("default", "default", "web")
-_ON: Final = {
-    "mend": ("ci/*",),
-    "tidy": ("deploy/*", "agent/loop.complete", "agent/loop.retro.complete"),
-    "nightly": ("heartbeat",),
-}
 _PASSING: Final = (0, SECOND, 3 * SECOND, 40 * SECOND, 5 * MINUTE, 20 * MINUTE, HOUR)
-_MONEY: Final = (("0.05", "0.012"), ("0.04", "0.025"), ("0.5", "0.012"))
-"""What deciding may cost on a day and in a cycle: little enough that it runs out."""
-_PEOPLE: Final = ("start-loop", "process-notes", "emit-alert")
-_THEMES: Final[Sequence[Mapping[str, str]]] = (
-    {},
-    {"mode": "shadow", "emit-alert": "allow"},
-    {"mode": "enforce", "decider": "model"},
-    {"mode": "enforce", "decider": "rules", "start-loop": "allow", "emit-alert": "allow"},
-    {"mode": "enforce", **dict.fromkeys(_PEOPLE, "require-confirmation")},
-)
-"""What a history is about: anything, the shadow mode, a model, jobs, people."""
-_POLICIES: Final = 12
-"""How many policies there are to draw from, for each of these."""
 _MOST_TURNS: Final = 2_000
 _MOST_ROUNDS: Final = 60
-
-
-def policy_text(random: Random, money: tuple[str, str], theme: Mapping[str, str]) -> str:
-    """Return a policy as somebody might have it; what it may spend, and its theme, are given."""
-    may = ("allow", "allow", "allow", "require-confirmation", "off")
-    asks = ("allow", "allow", "allow", "require-confirmation", "require-confirmation", "off")
-    chosen = {
-        "mode": random.choice(("enforce",) * 12 + ("shadow", "off")),
-        "decider": random.choice(("rules", "rules", "model")),
-        "start-loop": random.choice(asks),
-        "apply-retro-recommendation": random.choice(asks),
-        "process-notes": random.choice(may),
-        "emit-alert": random.choice(may),
-        **theme,
-    }
-    numbers = {
-        "debounce-seconds": random.choice((0, 2, 30)),
-        "max-depth": random.randint(1, 3),
-        "start-loop-per-hour": random.randint(1, 3),
-        "process-notes-per-hour": random.randint(1, 3),
-        "apply-retro-recommendation-per-hour": random.randint(1, 2),
-        "emit-alert-per-hour": random.randint(1, 3),
-    }
-    jobs = [job for job in JOBS if random.random() < 0.8]
-    on = {job: _ON[job] if random.random() < 0.7 else () for job in jobs}
-    sinks = [sink for sink in SINKS if random.random() < 0.8]
-    return _written(chosen, numbers, on, sinks, money)
-
-
-def calm_text(money: tuple[str, str]) -> str:
-    """Return the policy under which everything comes to its end."""
-    may = ("start-loop", "apply-retro-recommendation", "process-notes", "emit-alert")
-    chosen = {"mode": "enforce", "decider": "rules", **dict.fromkeys(may, "allow")}
-    numbers = {"debounce-seconds": 2, "max-depth": 3, **{f"{each}-per-hour": 99 for each in may}}
-    return _written(chosen, numbers, dict.fromkeys(JOBS, ()), SINKS, money)
-
-
-def _written(
-    chosen: dict[str, str],
-    numbers: dict[str, int],
-    on: dict[str, tuple[str, ...]],
-    sinks: Sequence[str],
-    money: tuple[str, str],
-) -> str:
-    day, cycle = money
-    lines = ["version = 1", "[loop]", 'model = "sim:m"', 'events = ["deploy/*"]']
-    lines += [f"day-cost-usd = {day}", f"cycle-cost-usd = {cycle}", "max-output-tokens = 100"]
-    lines += [f'{key} = "{value}"' for key, value in chosen.items()]
-    lines += [f"{key} = {value}" for key, value in numbers.items()]
-    for job, names in on.items():
-        lines += ["[[loop.jobs]]", f'name = "{job}"', 'command = ["true"]', f"on = {list(names)}"]
-    for sink in sinks:
-        lines += ["[[loop.sinks]]", f'name = "{sink}"', 'kind = "webhook"']
-        lines += ['url = "https://hooks.example.com/x"', 'secret-variable = "NO_SECRET"']
-    lines += ["[[budgets.prices]]", 'model = "m"', "input-usd = 1.0", "output-usd = 4.0"]
-    lines += ["[approvals]", "expires-seconds = 1800"]
-    return "\n".join([*lines, ""])
 
 
 class _NoLog(AlertLog):
@@ -272,13 +195,7 @@ class History:
         self.world: Final = World(self.random)
         self.model: Final = HostileModel(self.random)
         self.has_real_jobs: Final = real_jobs
-        money, theme = self.random.choice(_MONEY), self.random.choice(_THEMES)
-        self.day_micros, self.cycle_micros = (round(float(each) * 1_000_000) for each in money)
-        self.policies: Final = [
-            gates_with(policy_text(Random(self.random.randrange(_POLICIES)), money, theme))
-            for _ in range(3)
-        ]
-        self.calm: Final = gates_with(calm_text(money))
+        self.policies: Final = DrawnPolicies(self.random)
         self.place: Final = Place(self.world, folder)
         self.mailbox: list[Callable[[ControlLoop], object]] = []
         """What was sent and has not arrived yet."""
@@ -299,7 +216,7 @@ class History:
         with self.world.in_charge():
             count = 2 if self.random.random() < 0.5 else 1
             self.workers = [
-                self._born(self.engines[i % len(self.engines)], self.policies[0])
+                self._born(self.engines[i % len(self.engines)], self.policies.drawn[0])
                 for i in range(count)
             ]
             self._moods(self.workers[0])
@@ -364,7 +281,7 @@ class History:
         self.model.is_fair = True
         for worker in self.workers:
             self.world.process = worker.process
-            worker.governor.adopt(self.calm, by=OPERATOR)
+            worker.governor.adopt(self.policies.calm, by=OPERATOR)
         self.loop.chain.thaw("it is over", OPERATOR)
         for number in range(_MOST_ROUNDS):
             world.at += (2 * SECOND, 61 * SECOND, 20 * MINUTE, 7 * HOUR)[number % 4]
@@ -389,13 +306,6 @@ class History:
     def _is_quiet(self) -> bool:
         loop = self.loop.chain.state
         return not (loop.triggers or loop.outgoing or loop.notes or self.running_jobs())
-
-    def compiled(self) -> Sequence[CompiledPolicy]:
-        """Return every policy that a worker went by."""
-        return [
-            each.placed(self.workers[0].governor.context.own_places)
-            for each in (*self.policies, self.calm)
-        ]
 
     def left_over(self) -> str:
         """Say what waits, and when its scopes last thought about it."""
@@ -568,7 +478,7 @@ class History:
 
     def _adopt(self, worker: SimulatedWorker) -> None:
         """Have a worker go by another policy; the others hear of it later, or never."""
-        policy = self.random.choice(self.policies)
+        policy = self.random.choice(self.policies.drawn)
         worker.governor.adopt(policy, by=OPERATOR)
         worker.policy = policy
 

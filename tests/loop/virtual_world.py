@@ -145,8 +145,9 @@ class Place:
             store = FragileStore(self._store, self._world, is_shared=True)
             return Ledger(store, key=self._key)
         found = open_ledger(str(self._folder / "ledger.db"), keys=self._folder / "keys")
-        store = FragileStore(found.store, self._world, is_shared=False)
-        return Ledger(store, key=found.key, anchor=found.anchor)
+        # What opening it was done with goes on: its anchor, and whoever tidies up in between.
+        vars(found)["store"] = FragileStore(found.store, self._world, is_shared=False)
+        return found
 
 
 class MoodySink:
