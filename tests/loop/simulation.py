@@ -69,8 +69,8 @@ class _NoLog(AlertLog):
 class VirtualJobs(Jobs):
     """Jobs that last until the test ends them, or die with their process."""
 
-    def __init__(self, chain: LoopChain, world: World) -> None:
-        super().__init__(chain)
+    def __init__(self, governor: Governor, chain: LoopChain, world: World) -> None:
+        super().__init__(governor, chain)
         self._world = world
         self.under_way: dict[str, tuple[str, str]] = {}
         """The runs that go on here, with the decision and the job of each."""
@@ -107,8 +107,8 @@ class _Desk(RecommendationDesk):
 class _Handlers(Handlers):
     """The real ones, but for the files that they write."""
 
-    def __init__(self, chain: LoopChain, jobs: Jobs) -> None:
-        super().__init__(chain, jobs=jobs, desk=_Desk(chain), folder=None)
+    def __init__(self, governor: Governor, chain: LoopChain, jobs: Jobs) -> None:
+        super().__init__(chain, jobs=jobs, desk=_Desk(governor, chain), folder=None)
         self._alerts = self._notes = _NoLog(None)
 
 
@@ -172,8 +172,8 @@ class SimulatedWorker:
             model=lambda _: history.model,
         )
         kind = RealJobs if history.has_real_jobs else VirtualJobs
-        self.jobs = self.loop.jobs = kind(self.loop.chain, world)
-        handlers = _Handlers(self.loop.chain, self.jobs)
+        self.jobs = self.loop.jobs = kind(self.governor, self.loop.chain, world)
+        handlers = _Handlers(self.governor, self.loop.chain, self.jobs)
         self.loop.outbox = _Outbox(self.loop.chain, handlers, world)
         hands: list[EngineHand] = []
 

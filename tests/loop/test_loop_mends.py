@@ -214,26 +214,3 @@ def test_what_was_only_thought_in_the_shadow_is_done_once_it_may_be() -> None:
         assert before.outcome is CycleOutcome.SHADOW
         assert again.short_circuit == "same_state"
         assert after.outcome is CycleOutcome.EMITTED
-
-
-def test_a_question_that_was_cancelled_leads_to_nothing() -> None:
-    with looped(ASKS) as (interlock, loop, clock):
-        asked = failed_build(loop, clock)
-
-        loop.chain.cancel(asked.decision_id, "not now", ADA)
-
-        (approval,) = interlock.ledger.rows.approvals()
-        assert approval.state is ApprovalState.CANCELLED
-        assert failed_build(loop, clock).outcome is CycleOutcome.APPROVAL_DENIED
-
-
-def test_an_agreement_that_was_cancelled_is_asked_for_again() -> None:
-    with looped(ASKS) as (interlock, loop, clock):
-        asked = failed_build(loop, clock)
-        answer(interlock, asked.approval, ApprovalState.GRANTED)
-
-        loop.chain.cancel(asked.decision_id, "after all not", ADA)
-
-        again = failed_build(loop, clock)
-        assert again.outcome is CycleOutcome.APPROVAL_REQUIRED
-        assert again.approval != asked.approval
