@@ -12,7 +12,7 @@ from interlock import Interlock, Run
 from interlock.loop.control_loop import ControlLoop
 from interlock.loop.model_decider import AskedModel, ModelReply
 from interlock.model.approval import ApprovalState
-from interlock.model.loop_events import CycleDecided
+from interlock.model.loop_events import CycleDecided, NotesProcessed
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.system_loop import CycleOutcome
 from interlock.policy.loop.model_answer import ModelQuestion
@@ -214,3 +214,36 @@ def test_what_was_only_thought_in_the_shadow_is_done_once_it_may_be() -> None:
         assert before.outcome is CycleOutcome.SHADOW
         assert again.short_circuit == "same_state"
         assert after.outcome is CycleOutcome.EMITTED
+
+
+def test_an_action_that_may_be_done_freely_by_now_is_done_once() -> None:
+    with looped(ASKS) as (interlock, loop, clock):
+        asked = failed_build(loop, clock)
+        answer(interlock, asked.approval, ApprovalState.GRANTED)
+        loop.chain.add_note("the state is another one")
+        freely = ASKS.replace("require-confirmation", "allow")
+        interlock.governor.adopt(gates_with(freely), by=ADA)
+
+        loop.note_decisions()
+        first, *_ = loop.cycle.run("default")
+        loop.outbox.deliver_due(starts_jobs=False)
+        later = ticked(loop, clock)
+
+        assert (first.decider, first.outcome) == ("person", CycleOutcome.EMITTED)
+        assert later.decider != "person"
+
+
+def test_notes_that_are_gone_are_not_processed_though_a_person_agreed() -> None:
+    policy = 'version = 1\n[loop]\nprocess-notes = "require-confirmation"\n'
+    with looped(policy) as (interlock, loop, clock):
+        note = loop.chain.add_note("one")
+        (asked,) = loop.cycle.run("default")
+        answer(interlock, asked.approval, ApprovalState.GRANTED)
+        loop.chain.do(lambda moment: moment.append(NotesProcessed(notes=(note.id,), event="e")))
+
+        loop.note_decisions()
+        (decided,) = loop.cycle.run("default")
+
+        assert decided.outcome is CycleOutcome.VALIDATION_ERROR
+        assert decided.invalid == f"`{note.id}` is not there any more: the loop decides anew"
+        assert ticked(loop, clock).decider == "nobody"

@@ -30,9 +30,11 @@ from interlock.model.system_loop import (
     DoNothing,
     LoopAction,
     LoopMode,
+    ProcessNotes,
     Proposal,
     RailFacts,
     Snapshot,
+    Source,
     StartLoop,
     Trigger,
 )
@@ -163,7 +165,7 @@ def _decided(
     is_revoked = latest is not None and latest.id in moment.run.loop.revoked
     approval = None if is_revoked else latest
     facts = _facts(moment, choice.action, approval)
-    invalid = findings.invalid or _unknown(choice, settings)
+    invalid = findings.invalid or _unknown(findings, settings)
     verdict = ruled(choice, facts, settings, depth=depth, invalid=invalid, unpaid=findings.unpaid)
     decision_id = new_id()
     event = CycleDecided(
@@ -209,11 +211,18 @@ def _is_outdated(loop: LoopState, findings: Findings) -> bool:
     return acted is None or any(is_same_work(choice, each.choice) for each in acted)
 
 
-def _unknown(choice: Choice, settings: SystemLoop) -> str | None:
-    """Return what the policy does not have any more since somebody chose or agreed to it."""
+def _unknown(findings: Findings, settings: SystemLoop) -> str | None:
+    """Return what there is no more since somebody chose or agreed to it."""
+    choice, snapshot = findings.proposal.choice, findings.snapshot or Snapshot(readings=())
     if isinstance(choice, StartLoop) and choice.job not in settings.job_names:
         return f"the policy has no job `{choice.job}`: add it to [[loop.jobs]]"
-    return None
+    named, source = set[str](), Source.NOTES
+    if isinstance(choice, ProcessNotes):
+        named = set(choice.notes)
+    elif isinstance(choice, ApplyRecommendation):
+        named, source = {choice.recommendation}, Source.RECOMMENDATIONS
+    gone = named - {item.id for item in snapshot.items(source)}
+    return f"`{min(gone)}` is not there any more: the loop decides anew" if gone else None
 
 
 def _source_of(triggers: Sequence[Trigger]) -> str:
@@ -275,8 +284,9 @@ def _question(
     if approval is not None:
         expire(moment, approval)
     if verdict.outcome is not CycleOutcome.APPROVAL_REQUIRED:
-        is_about = verdict.outcome in _ENDS_WAIT
-        return approval.id if approval is not None and is_about else None
+        # Whatever came of a person's word, it is not taken a second time.
+        waited = findings.held if approval is None else approval.id
+        return waited if verdict.outcome in _ENDS_WAIT else None
     if approval is not None and approval.is_open_at(moment.now):
         return approval.id
     choice = findings.proposal.choice
