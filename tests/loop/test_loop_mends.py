@@ -247,3 +247,19 @@ def test_notes_that_are_gone_are_not_processed_though_a_person_agreed() -> None:
         assert decided.outcome is CycleOutcome.VALIDATION_ERROR
         assert decided.invalid == f"`{note.id}` is not there any more: the loop decides anew"
         assert ticked(loop, clock).decider == "nobody"
+
+
+def test_nobody_is_told_of_what_is_over_though_a_person_agreed() -> None:
+    policy = 'version = 1\n[loop]\nemit-alert = "require-confirmation"\n'
+    with looped(policy) as (interlock, loop, clock):
+        run = interlock.run("build")
+        asked = ticked(loop, clock, hours=2)
+        run.finish("completed")
+        answer(interlock, asked.approval, ApprovalState.GRANTED)
+
+        loop.note_decisions()
+        (decided,) = loop.cycle.run("default")
+
+        assert asked.outcome is CycleOutcome.APPROVAL_REQUIRED
+        assert decided.outcome is CycleOutcome.VALIDATION_ERROR
+        assert decided.invalid == f"`{run.id}` is not there any more: the loop decides anew"

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from interlock.errors import InputError
+from interlock.ledger.projection import trigger_key
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import ApprovalUsed
 from interlock.model.loop_events import CycleDecided, RecommendationSettled
@@ -28,6 +29,7 @@ from interlock.model.system_loop import (
     CloudEvent,
     CycleOutcome,
     DoNothing,
+    EmitAlert,
     LoopAction,
     LoopMode,
     ProcessNotes,
@@ -165,7 +167,7 @@ def _decided(
     is_revoked = latest is not None and latest.id in moment.run.loop.revoked
     approval = None if is_revoked else latest
     facts = _facts(moment, choice.action, approval)
-    invalid = findings.invalid or _unknown(findings, settings)
+    invalid = findings.invalid or _unknown(moment, findings, settings)
     verdict = ruled(choice, facts, settings, depth=depth, invalid=invalid, unpaid=findings.unpaid)
     decision_id = new_id()
     event = CycleDecided(
@@ -211,18 +213,30 @@ def _is_outdated(loop: LoopState, findings: Findings) -> bool:
     return acted is None or any(is_same_work(choice, each.choice) for each in acted)
 
 
-def _unknown(findings: Findings, settings: SystemLoop) -> str | None:
+def _unknown(moment: Moment, findings: Findings, settings: SystemLoop) -> str | None:
     """Return what there is no more since somebody chose or agreed to it."""
     choice, snapshot = findings.proposal.choice, findings.snapshot or Snapshot(readings=())
-    if isinstance(choice, StartLoop) and choice.job not in settings.job_names:
-        return f"the policy has no job `{choice.job}`: add it to [[loop.jobs]]"
-    named, source = set[str](), Source.NOTES
-    if isinstance(choice, ProcessNotes):
-        named = set(choice.notes)
-    elif isinstance(choice, ApplyRecommendation):
-        named, source = {choice.recommendation}, Source.RECOMMENDATIONS
-    gone = named - {item.id for item in snapshot.items(source)}
+    match choice:
+        case StartLoop(job=job) if job not in settings.job_names:
+            return f"the policy has no job `{job}`: add it to [[loop.jobs]]"
+        case ProcessNotes(notes=notes):
+            gone = set(notes) - _ids_of(snapshot, Source.NOTES)
+        case ApplyRecommendation(recommendation=recommendation):
+            gone = {recommendation} - _ids_of(snapshot, Source.RECOMMENDATIONS)
+        case EmitAlert(about=about) if not _has_happened(moment, about):
+            gone = {about} - _ids_of(snapshot, *[each.source for each in snapshot.readings])
+        case _:
+            return None
     return f"`{min(gone)}` is not there any more: the loop decides anew" if gone else None
+
+
+def _ids_of(snapshot: Snapshot, *sources: str) -> set[str]:
+    return {item.id for source in sources for item in snapshot.items(source)}
+
+
+def _has_happened(moment: Moment, about: str) -> bool:
+    """Whether an alert is about nothing in particular, or about an event."""
+    return not about or moment.transaction.key(LOOP_RUN, trigger_key(about)) is not None
 
 
 def _source_of(triggers: Sequence[Trigger]) -> str:
