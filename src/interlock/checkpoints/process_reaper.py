@@ -1,11 +1,12 @@
 """Run a command, and leave nothing of it: a program of its own, started by its path.
 
-    python process_reaper.py KEEPS_LOCALE COMPLAINTS COMMAND...
+    python process_reaper.py KEEPS_LOCALE PARENT COMPLAINTS COMMAND...
 
 Whatever a process starts becomes a child of this one when its parent ends, a daemon too. So what
-is left when the command has ended, or when SIGTERM says that its time is over, is found and killed
-here, and nothing else is. The exit code is the command's own; what kept it from being started is
-written to the descriptor COMPLAINTS. It imports little: it is started for every check.
+is left when the command has ended, when SIGTERM says that its time is over, or when the process
+PARENT is gone that waits for it, is found and killed here, and nothing else is. The exit code is
+the command's own; what kept it from being started is written to the descriptor COMPLAINTS. It
+imports little: it is started for every check.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Set as AbstractSet
 from typing import Final, NoReturn
 
+_SET_PARENT_DEATH_SIGNAL: Final = 1
 _SET_CHILD_SUBREAPER: Final = 36
 _SET_DUMPABLE: Final = 4
 _NOT_STARTED: Final = 127
@@ -25,15 +27,20 @@ _AWAITED: Final = frozenset((signal.SIGCHLD, signal.SIGTERM))
 
 def main() -> NoReturn:
     """Run the command that the arguments name."""
-    keeps_locale, complaints, *argv = sys.argv[1:]
+    keeps_locale, parent, complaints, *argv = sys.argv[1:]
     environment = dict(os.environ)
     if keeps_locale == "0":
         # Python has set it for itself.
         environment.pop("LC_CTYPE", None)
-    ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # They wait until they are asked for: none can come at the wrong moment.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    library = ctypes.CDLL(None, use_errno=True)
+    library.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    library.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != int(parent):
+        # It was gone before it could be missed.
+        os._exit(1)
     child = os.fork()
     if child == 0:
         _become(argv, environment, int(complaints), blocked)

@@ -138,6 +138,8 @@ class Jobs:
             environment=environment,
             deadline=deadline,
             most_said=_MOST_OUTPUT,
+            # Whatever it started ends with it, and with this process: nothing runs that has no run.
+            leaves_nothing=True,
         )
         self._report(run, answer, ended, governor.clock.now() - began_at)
         return ("completed" if ended.exit_code == 0 else "failed"), ended.exit_code

@@ -6,7 +6,7 @@ changes. While the loop is frozen, nothing is handed to anybody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final, NamedTuple
 
 from interlock.errors import InputError, InterlockError
@@ -54,10 +54,11 @@ class Outbox:
         ]
         return sorted(waiting, key=lambda due: due.at)
 
-    def deliver_due(self, *, starts_jobs: bool = True) -> int:
-        """Try every delivery whose time has come; return how many arrived."""
+    def deliver_due(self, events: Container[str] | None = None, *, starts_jobs: bool = True) -> int:
+        """Try every delivery whose time has come, of all events or these; return what arrived."""
         now = self._chain.governor.clock.now()
         due = [each for each in self.waiting() if each.at <= now]
+        due = [each for each in due if events is None or each.event in events]
         due = [each for each in due if starts_jobs or not each.starts_job]
         return sum(self.deliver(each.event, each.sink) for each in due)
 

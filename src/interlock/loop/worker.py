@@ -33,6 +33,8 @@ _LOOK_S: Final = 0.25
 _KEPT_S: Final = 7 * 24 * 3600.0
 """Finished flows are forgotten by the engine after so long; the ledger keeps everything."""
 _MOST_BEGUN: Final = 10_000
+_FINDINGS: Final = msgspec.json.Decoder(list[Findings])
+"""Made here, by one thread: the library crashes where two get to know a type at the same time."""
 
 
 class DurableEngine(AbstractContextManager[object], Protocol):
@@ -162,12 +164,14 @@ class LoopWorker:
 
     def _answered(self, steps: Steps, scope: str) -> JsonValue:
         cycle = self._loop.cycle
-        thought = steps.run("think", lambda: msgspec.to_builtins(cycle.think(scope)))
-        findings = msgspec.convert(thought, list[Findings])
-        decided = steps.run("act", lambda: _emitted(cycle.act(findings)))
-        if decided:
-            steps.run("deliver", self._loop.outbox.deliver_due)
-        return decided
+        thought = steps.run("think", lambda: msgspec.json.encode(cycle.think(scope)).decode())
+        findings = _FINDINGS.decode(str(thought))
+        acted = steps.run("act", lambda: _emitted(cycle.act(findings)))
+        emitted = msgspec.convert(acted, list[str])
+        if emitted:
+            # Those of others have somebody who delivers them at this moment.
+            steps.run("deliver", lambda: self._loop.outbox.deliver_due(emitted))
+        return acted
 
     def _deliver(self, steps: Steps, argument: JsonValue) -> JsonValue:
         event, sink = msgspec.convert(argument, tuple[str, str])
@@ -179,7 +183,7 @@ class LoopWorker:
 
 
 def _emitted(decided: Sequence[CycleDecided]) -> list[JsonValue]:
-    return [each.decision_id for each in decided if each.emitted is not None]
+    return [each.emitted.id for each in decided if each.emitted is not None]
 
 
 def _every(minutes: int) -> str:

@@ -18,7 +18,7 @@ from interlock.ledger.projection import trigger_key
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import ApprovalUsed
 from interlock.model.loop_events import CycleDecided, RecommendationSettled
-from interlock.model.loop_state import DAY, Held, LoopState
+from interlock.model.loop_state import DAY, Held, LoopState, ScopeState
 from interlock.model.principal import SYSTEM, Principal
 from interlock.model.recommendation import RecommendationState
 from interlock.model.system_loop import (
@@ -42,7 +42,7 @@ from interlock.model.system_loop import (
 )
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.policy.loop.orientation import state_hash
+from interlock.policy.loop.orientation import short_circuit, state_hash
 from interlock.policy.loop.rails import CycleVerdict, ruled
 from interlock.policy.loop.rules_decider import is_same_work
 from interlock.service.cycles.loop_chain import LoopChain
@@ -158,7 +158,7 @@ def _decided(
     triggers = [waiting[each] for each in findings.triggers if each in waiting]
     if not triggers:
         return None
-    if _is_outdated(moment.run.loop, findings):
+    if _is_outdated(moment, findings, triggers, settings):
         return OUTDATED
     depth = max(trigger.depth for trigger in triggers)
     digest = "" if findings.snapshot is None else state_hash(findings.snapshot)
@@ -204,12 +204,24 @@ def _decided(
     return event
 
 
-def _is_outdated(loop: LoopState, findings: Findings) -> bool:
-    """Whether another cycle has done the same since the state was looked at."""
-    choice = findings.proposal.choice
+def _is_outdated(
+    moment: Moment, findings: Findings, triggers: Sequence[Trigger], settings: SystemLoop
+) -> bool:
+    """Whether another cycle has done the same since the state was looked at, or a part of it."""
+    snapshot, choice = findings.snapshot, findings.proposal.choice
+    if snapshot is None:
+        return False
+    if len(triggers) < len(findings.triggers):
+        # What was chosen may be about what others have answered.
+        return True
+    if findings.short_circuit is not None:
+        known = moment.run.loop.scopes.get(findings.scope, ScopeState())
+        before = known.thought_under(moment.context.policy.hash)
+        found = short_circuit(snapshot, triggers, settings, before=before)
+        return found != findings.short_circuit
     if choice.action is LoopAction.DO_NOTHING:
         return False
-    acted = loop.acted_since(findings.emitted_before)
+    acted = moment.run.loop.acted_since(findings.emitted_before)
     return acted is None or any(is_same_work(choice, each.choice) for each in acted)
 
 
