@@ -164,7 +164,11 @@ _BROKEN: Final = {
     ),
     "usage believed": Broken([Break(_Conversation, "_cost", "min(cost, most)", "cost")], ["cost"]),
     "validation ignored": Broken(
-        [Break(model_answer, "_hold", "named not in known", "False")], ["closed set"]
+        [
+            Break(model_answer, "_hold", "named not in known", "False"),
+            Break(cycle_decision, "_unknown", "match choice:", "match None:"),
+        ],
+        ["closed set"],
     ),
     "mode ignored": Broken(
         [Break(rails, "_outcome", "settings.mode == LoopMode.SHADOW", "False")], ["closed set"]
