@@ -10,6 +10,7 @@ from __future__ import annotations
 import accuracy
 import durable
 import edit_speed
+import loop_speed
 import review_speed
 import secret_scanning
 import speed
@@ -33,6 +34,8 @@ def main() -> None:
     review_speed.main()
     print("\n# Edits")
     edit_speed.main()
+    print("\n# The loop")
+    loop_speed.main()
     print("\n# Secrets")
     secret_scanning.main()
     print("\n# Accuracy")

@@ -345,3 +345,9 @@ values = st.recursive(
 def test_what_was_said_is_what_is_kept(table: dict[str, object]) -> None:
     for raw in (json.dumps(table), json.dumps(table, ensure_ascii=False, indent=1).encode()):
         assert json.loads(an_event(raw=raw).data) == table
+
+
+@pytest.mark.parametrize("own", ["heartbeat-1", "approval-a1", "job-r1", "retro-r1", "note-n1"])
+def test_no_event_takes_the_id_of_a_trigger_of_the_loop(own: str) -> None:
+    with pytest.raises(InputError, match="are the loop's own"):
+        event_from("ci/failed", None, now=NOW, known=(), id=own)

@@ -46,8 +46,7 @@ class Cycle:
         deep = [each for each in waiting if each.depth > most]
         rest = [each for each in waiting if each.depth <= most]
         found = [self._deciders.refused(scope, deep)] if deep else []
-        groups = answered_together(rest, self._chain.settings)
-        found += [self._thought(scope, together) for together in groups]
+        found += [self._thought(scope, together) for together in answered_together(rest)]
         return [msgspec.structs.replace(each, began_at=began_at) for each in found]
 
     def _thought(self, scope: str, triggers: Sequence[Trigger], spent: int = 0) -> Findings:

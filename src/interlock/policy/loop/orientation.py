@@ -48,23 +48,11 @@ def demands(trigger: Trigger, settings: SystemLoop) -> bool:
     return is_failure(trigger.name) or bool(jobs_for(trigger, settings))
 
 
-def answered_together(
-    triggers: Sequence[Trigger], settings: SystemLoop
-) -> Sequence[Sequence[Trigger]]:
-    """Return which triggers one decision can answer: a decision does one thing.
-
-    A person's word is about what waits for it. What calls for different jobs, for telling people,
-    or for a mere look around is answered apart.
-    """
-    groups: dict[tuple[str, ...], list[Trigger]] = {(APPROVAL_DECIDED,): []}
-    for each in triggers:
-        jobs = tuple(f"job {job.name}" for job in jobs_for(each, settings))
-        if each.name == APPROVAL_DECIDED:
-            jobs = (APPROVAL_DECIDED,)
-        elif not jobs and is_failure(each.name):
-            jobs = ("failure",)
-        groups.setdefault(jobs, []).append(each)
-    return [group for group in groups.values() if group]
+def answered_together(triggers: Sequence[Trigger]) -> Sequence[Sequence[Trigger]]:
+    """Return which triggers one decision answers: a person's word is about what waits for it."""
+    words = [each for each in triggers if each.name == APPROVAL_DECIDED]
+    others = [each for each in triggers if each.name != APPROVAL_DECIDED]
+    return [group for group in (words, others) if group]
 
 
 def short_circuit(

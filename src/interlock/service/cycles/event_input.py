@@ -38,6 +38,7 @@ ALWAYS_KNOWN: Final = (
 )
 """Names that count whatever the policy says, with all that end in `.failed` or `/failed`."""
 _FAILURES: Final = (".failed", "/failed")
+_OWN_IDS: Final = ("heartbeat-", "manual-", "approval-", "note-", "job-", "run-", "retro-")
 _OWN_NAMES: Final = ("heartbeat", "manual")
 """What the loop calls triggers that are no events: nobody else may say so."""
 _NAME: Final = r"[A-Za-z0-9_:-]+(?:[./][A-Za-z0-9_:-]+)*"
@@ -120,7 +121,7 @@ def event_from(
     event_name = _checked_event_name(told["name"], known)
     digest = hashlib.sha256(f"{event_name}\0{happened_at}\0{data}".encode()).hexdigest()
     return IncomingEvent(
-        id=_short_text("id", told.get("id", digest)),
+        id=_checked_id(told.get("id", digest)),
         name=event_name,
         scope=_short_text("scope", told.get("scope", DEFAULT_SCOPE)),
         occurred_at=happened_at,
@@ -309,6 +310,18 @@ def _checked_event_name(name: object, known: Sequence[str]) -> str:
 
 def _is_listed(name: str, known: Sequence[str]) -> bool:
     return any(each == name or ("*" in each and fnmatchcase(name, each)) for each in known)
+
+
+def _checked_id(value: object) -> str:
+    """Return an id that nobody can take for one of the loop's own triggers."""
+    text = _short_text("id", value)
+    own = next((each for each in _OWN_IDS if text.startswith(each)), None)
+    if own is not None:
+        raise InputError(
+            f"`id` is `{_in_short(text)}`: ids that begin with `{own}` are the loop's own, give it"
+            " another one"
+        )
+    return text
 
 
 def _short_text(field: str, value: object) -> str:
