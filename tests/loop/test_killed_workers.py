@@ -226,7 +226,7 @@ OpenSession = Callable[..., Session]
 def open_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenSession]:
     """Opens a session on a ledger and an engine."""
     monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv(SECRET, "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=")
+    monkeypatch.setenv(SECRET, "a secret of this test")
     monkeypatch.delenv("INTERLOCK_POLICY", raising=False)
     monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:

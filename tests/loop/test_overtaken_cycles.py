@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from interlock.model.system_loop import Item
 from loop.loop_bench import LoopBench
+from patience import LONG_ENOUGH_S
 
 
 def test_what_was_chosen_for_several_is_not_recorded_for_the_rest_of_them(bench: LoopBench) -> None:
@@ -32,3 +38,29 @@ def test_two_that_look_at_the_same_state_do_not_both_call_it_new(bench: LoopBenc
     [second] = slow.cycle.act(late)
 
     assert (first.short_circuit, second.short_circuit) == ("nothing_actionable", "same_state")
+
+
+class Meeting:
+    """A source that answers once two have asked it."""
+
+    name = "meeting"
+
+    def __init__(self) -> None:
+        self._both = threading.Barrier(2, timeout=LONG_ENOUGH_S)
+
+    def read(self, now: int) -> Sequence[Item]:
+        self._both.wait()
+        return ()
+
+
+def test_two_cycles_that_look_at_the_same_time_both_see_everything(bench: LoopBench) -> None:
+    loop = bench.loop("[loop]\nsource-timeout-seconds = 300\n", sources=[Meeting()])
+    for scope in ("shop", "docs"):
+        loop.send("ci/failed", None, event_id=scope, scope=scope)
+
+    with ThreadPoolExecutor(2) as threads:
+        thought = [each for (each,) in threads.map(loop.cycle.think, ("shop", "docs"))]
+
+    for findings in thought:
+        assert findings.snapshot is not None
+        assert not findings.snapshot.partial

@@ -62,25 +62,30 @@ class Senses:
             Source.UNFINISHED.value: own.unfinished,
         }
         self._sources.update({each.name: each.read for each in extra})
-        self._asked: dict[str, _Question] = {}
+        self._late: dict[str, _Question] = {}
+        """What was asked and not answered in time, by the name of its source."""
 
     def snapshot(self) -> Snapshot:
         """Ask every source, all at once; whoever takes too long is left out, and says so."""
         now = self._chain.governor.clock.now()
-        for name, read in self._sources.items():
-            earlier = self._asked.get(name)
-            if earlier is None or earlier.is_over:
-                # One that hangs is not asked again until it has answered: nothing piles up.
-                self._asked[name] = _Question(read, now)
+        # Other cycles look at the same time: what is asked here is answered here.
+        asked = {name: self._asked(name, read, now) for name, read in self._sources.items()}
         timeout_s = float(self._chain.settings.source_timeout_seconds)
         return Snapshot(
             readings=tuple(
-                self._reading(name, self._asked[name], now, timeout_s) for name in self._sources
+                self._reading(name, question, now, timeout_s) for name, question in asked.items()
             )
         )
 
+    def _asked(self, name: str, read: Callable[[int], Sequence[Item]], now: int) -> _Question:
+        """Ask a source; one that hangs is not asked again until it has answered."""
+        late = self._late.get(name)
+        return _Question(read, now) if late is None or late.is_over else late
+
     def _reading(self, name: str, question: _Question, now: int, timeout_s: float) -> Reading:
         items, error = question.answer(timeout_s)
+        if not question.is_over:
+            self._late[name] = question
         if error is None and question.asked_at != now:
             error = "it had not answered the question before in time"
         if error is not None:
