@@ -188,7 +188,8 @@ def current_loop_places(ledger: str) -> LoopPlaces:
     named = os.environ.get("INTERLOCK_ENGINE")
     if "://" in ledger:
         return LoopPlaces(named or ledger, _state_folder(os.environ, Path.home()) / "loop")
-    engine, folder = _beside(Path(ledger).expanduser())
+    # By whatever name the ledger is called, its loop is one.
+    engine, folder = _beside(Path(ledger).expanduser().resolve())
     return LoopPlaces(named or str(engine), folder)
 
 

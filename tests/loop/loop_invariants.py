@@ -43,6 +43,7 @@ from interlock.model.system_loop import (
     StartLoop,
 )
 from interlock.policy.config.loop_section import SystemLoop
+from interlock.policy.loop.rules_decider import about_event
 from loop.simulation import OPERATOR, History
 from loop.virtual_world import HOUR
 
@@ -123,7 +124,7 @@ def _one_event(evidence: Evidence) -> Iterator[str]:
 def _closed_set(evidence: Evidence) -> Iterator[str]:
     """Never an event outside of the set, nor parameters that nobody knows."""
     # A person may have agreed to an alert about an event that an earlier cycle answered.
-    happened = {each.trigger.id for _, each in evidence.of(TriggerReceived)}
+    happened = {about_event(each.trigger.id) for _, each in evidence.of(TriggerReceived)}
     for record, decided, event, policy in evidence.emissions:
         choice, snapshot = decided.choice, decided.snapshot
         if event.type != EVENT_TYPES.get(choice.action) or decided.action is not choice.action:

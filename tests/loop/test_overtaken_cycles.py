@@ -24,7 +24,7 @@ def test_what_was_chosen_for_several_is_not_recorded_for_the_rest_of_them(bench:
 
     assert decided.triggers == ("e2",)
     assert decided.reasoning == "`ci/failed` says that something failed, and no job is there for it"
-    assert getattr(decided.choice, "about", None) == "e2"
+    assert getattr(decided.choice, "about", None) == "event/e2"
 
 
 def test_two_that_look_at_the_same_state_do_not_both_call_it_new(bench: LoopBench) -> None:

@@ -344,15 +344,6 @@ def test_only_the_last_scopes_are_remembered_and_whatever_waits() -> None:
     assert list(loop.held) == ["a1"]
 
 
-def test_no_more_actions_wait_than_people_can_look_at() -> None:
-    loop = LoopState()
-    for number in range(210):
-        asks = decided(CycleOutcome.APPROVAL_REQUIRED, approval=f"a{number}", scope=f"s{number}")
-        loop = folded(asks, loop=loop)
-
-    assert (len(loop.held), "a9" in loop.held, "a10" in loop.held) == (200, False, True)
-
-
 # Money.
 
 

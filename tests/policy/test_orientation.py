@@ -180,6 +180,18 @@ def test_a_persons_word_is_answered_apart_from_what_else_happened() -> None:
     word = a_trigger(id="t2", name="system/approval.decided")
     beat = a_trigger(id="t3", name="heartbeat")
 
-    assert answered_together([failed, word, beat]) == [[word], [failed, beat]]
-    assert answered_together([failed]) == [[failed]]
-    assert answered_together([]) == []
+    assert answered_together([failed, word, beat], JOBS) == [[word], [failed, beat]]
+    assert answered_together([beat], JOBS) == [[beat]]
+    assert answered_together([], JOBS) == []
+
+
+def test_a_burst_is_one_decision_unless_it_calls_for_different_things() -> None:
+    mended = a_trigger(id="t1", name=MEND.on[0])
+    failed = a_trigger(id="t2", name="disk/failed")
+    note = a_trigger(id="t3", name="system/note")
+    beat = a_trigger(id="t4", name="heartbeat")
+    again = a_trigger(id="t5", name=MEND.on[0])
+
+    together = answered_together([mended, failed, note, beat, again], JOBS)
+
+    assert together == [[mended, again, beat], [failed], [note]]

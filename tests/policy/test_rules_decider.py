@@ -21,7 +21,13 @@ from interlock.model.system_loop import (
 )
 from interlock.model.verdict import Severity
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.policy.loop.rules_decider import by_rules, is_same_work, subject_of, undelivered_text
+from interlock.policy.loop.rules_decider import (
+    about_event,
+    by_rules,
+    is_same_work,
+    subject_of,
+    undelivered_text,
+)
 from policy.loop_values import CHOICES, MEND, a_snapshot, a_trigger, settings
 
 JOBS = SystemLoop(jobs=(MEND,))
@@ -34,7 +40,7 @@ ON_ITS_WAY: tuple[Choice, ...] = (
     ProcessNotes(notes=("n1",)),
     ApplyRecommendation(recommendation="rec-1"),
     EmitAlert(message="paused", about="r1"),
-    EmitAlert(message="ci/failed", about="t-ci/failed"),
+    EmitAlert(message="ci/failed", about="event/t-ci/failed"),
 )
 EVERYTHING = a_snapshot(notes=NOTES, recommendations=(PATCH,), unfinished=(PAUSED,))
 BUILD_FAILED = a_trigger("ci/build.failed", id="t-build", data='{"run": "r7"}')
@@ -52,15 +58,15 @@ def test_with_nothing_to_do_nothing_is_done() -> None:
     assert proposal.reasoning == "nothing calls for an action"
 
 
-def test_a_job_comes_first_then_failures_notes_recommendations_and_what_was_left_lying() -> None:
+def test_a_job_comes_first_then_failures_notes_what_was_left_lying_and_recommendations() -> None:
     order: list[Choice] = [chosen(EVERYTHING, "ci/build.failed")]
     for policy, name in [
         (JOBS, "ci/failed"),
         (JOBS, "manual"),
         (replace(JOBS, process_notes="off"), "manual"),
-        (replace(JOBS, process_notes="off", apply_retro_recommendation="off"), "manual"),
+        (replace(JOBS, process_notes="off", emit_alert="off"), "manual"),
         (
-            replace(JOBS, process_notes="off", apply_retro_recommendation="off", emit_alert="off"),
+            replace(JOBS, process_notes="off", emit_alert="off", apply_retro_recommendation="off"),
             "manual",
         ),
     ]:
@@ -68,10 +74,10 @@ def test_a_job_comes_first_then_failures_notes_recommendations_and_what_was_left
 
     assert order == [
         StartLoop(job="mend"),
-        EmitAlert(message="ci/failed", severity=Severity.HIGH, about="t-ci/failed"),
+        EmitAlert(message="ci/failed", severity=Severity.HIGH, about="event/t-ci/failed"),
         ProcessNotes(notes=("n1", "n2")),
-        ApplyRecommendation(recommendation="rec-1"),
         EmitAlert(message="paused-run: mend the build: unsure", about="r1"),
+        ApplyRecommendation(recommendation="rec-1"),
         DoNothing(),
     ]
 
@@ -192,7 +198,7 @@ def test_several_failures_are_told_at_once() -> None:
     assert alert == EmitAlert(
         message='3 failures, also deploy/failed, ci/failed; ci/failed: {"run": "r7"}',
         severity=Severity.HIGH,
-        about="t1",
+        about="event/t1",
     )
 
 
@@ -259,7 +265,8 @@ def test_the_rules_choose_only_what_is_there_and_what_the_policy_lets_them(
         case ApplyRecommendation(recommendation=recommendation):
             assert recommendation in {each.id for each in recommendations}
         case EmitAlert(about=about):
-            known = {each.id for each in unfinished} | {each.id for each in triggers}
+            happened = {about_event(each.id) for each in triggers}
+            known = {each.id for each in unfinished} | happened
             assert about in known
         case DoNothing():
             pass

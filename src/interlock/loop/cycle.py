@@ -46,7 +46,8 @@ class Cycle:
         deep = [each for each in waiting if each.depth > most]
         rest = [each for each in waiting if each.depth <= most]
         found = [self._deciders.refused(scope, deep)] if deep else []
-        found += [self._thought(scope, together) for together in answered_together(rest)]
+        groups = answered_together(rest, self._chain.settings)
+        found += [self._thought(scope, together) for together in groups]
         return [msgspec.structs.replace(each, began_at=began_at) for each in found]
 
     def _thought(self, scope: str, triggers: Sequence[Trigger], spent: int = 0) -> Findings:

@@ -19,6 +19,7 @@ from interlock.model.loop_state import LoopState, ScopeState
 from interlock.model.system_loop import (
     APPROVAL_DECIDED,
     DoNothing,
+    EmitAlert,
     LoopMode,
     Proposal,
     Snapshot,
@@ -50,6 +51,7 @@ _SHORT_CIRCUITS: Final = {
 }
 _QUIET: Final = frozenset((APPROVAL_DECIDED, "heartbeat", "manual"))
 """The triggers that say nothing of their own."""
+_LONGEST_RAW: Final = 4_000
 _OVERHEAD: Final = 2_000
 """So many tokens more than bytes are in the text a provider may count: roles, schema, marks."""
 
@@ -169,7 +171,7 @@ class _Conversation:
             said = self._said(asked, text, repair_text(invalid), is_last=True)
         if not isinstance(said, Findings):
             text, invalid = said
-            said = self._with(raw=text, invalid=invalid)
+            said = self._with(raw=self._recordable(text), invalid=invalid)
         return said
 
     def _said(
@@ -182,7 +184,7 @@ class _Conversation:
         )
         if promised.call is None:
             if promised.unpaid is not None:
-                return self._with(unpaid=promised.unpaid, raw=earlier or "")
+                return self._with(unpaid=promised.unpaid, raw=self._recordable(earlier or ""))
             return self._instead("it failed too often, and is left alone for now")
         heard = self._heard(asked, earlier, repair, most or 0)
         self._spent += heard.answer.micros
@@ -190,7 +192,7 @@ class _Conversation:
         answer = heard.answer._replace(asks_again=is_repaired)
         settle(self._chain, promised.call, self._decider, answer)
         if heard.proposal is not None:
-            return self._with(raw=heard.text, proposal=heard.proposal)
+            return self._with(raw=self._recordable(heard.text), proposal=heard.proposal)
         if heard.invalid is not None:
             return heard.text, heard.invalid
         return self._instead(heard.answer.detail)
@@ -211,7 +213,10 @@ class _Conversation:
         usage = _usage(reply)
         answer = Answered(micros=self._cost(usage, most), usage=usage)
         try:
-            proposal = proposal_from(reply.text, self._snapshot, self._settings.job_names)
+            proposal = _clean(
+                proposal_from(reply.text, self._snapshot, self._settings.job_names),
+                self._chain.governor.context.clean,
+            )
         except InvalidAnswerError as error:
             unreadable = answer._replace(failure=ModelFailure.UNREADABLE, detail=str(error))
             return _Heard(reply.text, unreadable, invalid=str(error))
@@ -235,6 +240,10 @@ class _Conversation:
         cost = None if usage is None else self._priced(usage)
         return most if cost is None else min(cost, most)
 
+    def _recordable(self, text: str) -> str:
+        """Return what a model said as the engine and the ledger may keep it."""
+        return self._chain.governor.context.clean(text)[:_LONGEST_RAW]
+
     def _priced(self, usage: TokenUsage) -> int | None:
         name = (self._settings.model or "").rpartition(":")[2]
         return self._chain.governor.context.prices.cost_micros(name, usage)
@@ -250,6 +259,14 @@ class _Conversation:
         return msgspec.structs.replace(
             found, degraded=f"{self._decider}: {why}", cost_micros=self._spent
         )
+
+
+def _clean(proposal: Proposal, clean: Callable[[str], str]) -> Proposal:
+    """Return a proposal whose words hold no credential."""
+    choice = proposal.choice
+    if isinstance(choice, EmitAlert):
+        choice = msgspec.structs.replace(choice, message=clean(choice.message))
+    return Proposal(choice=choice, reasoning=clean(proposal.reasoning))
 
 
 def _usage(reply: ModelReply) -> TokenUsage | None:

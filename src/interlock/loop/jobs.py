@@ -29,13 +29,14 @@ from interlock.processes import is_alive, own_name
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.governor import Governor
 from interlock.service.interlock import Run
-from interlock.service.records.context import new_id
+from interlock.service.records.context import SECOND, new_id
 from interlock.service.records.runs import NewRun, start_run
 
 COMPLETE: Final = "agent/loop.complete"
 FAILED: Final = "agent/loop.failed"
 CAUSE_VARIABLE: Final = "INTERLOCK_CAUSE"
 """Tells whatever a job starts which decision led to it: what it sends counts as caused by that."""
+_GRACE_S: Final = 3600
 _MOST_OUTPUT: Final = 8_192
 
 
@@ -95,11 +96,17 @@ class Jobs:
             run = self._governor.ledger.state(run_id)
             if run is None or run.status is RunStatus.FINISHED or is_alive(run.process):
                 continue
-            # What runs on another machine cannot be seen from here.
-            if run.process.partition("/")[0] == machine and run_id not in self._running:
+            is_here = run.process.partition("/")[0] == machine and run_id not in self._running
+            # What runs on another machine, or ran before this one started anew, cannot be seen.
+            if is_here or self._governor.clock.now() > run.started_at + self._longest(run.task):
                 self._end(run_id, decision_id, run.task, "abandoned", None)
                 abandoned.append(run_id)
         return abandoned
+
+    def _longest(self, name: str) -> int:
+        """Return after how long a job is over, whoever ran it."""
+        known = [each.timeout_seconds for each in self._chain.settings.jobs if each.name == name]
+        return (max(known, default=0) + _GRACE_S) * SECOND
 
     def _job(self, name: str) -> Job:
         found = next((each for each in self._chain.settings.jobs if each.name == name), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Final, NamedTuple
 
-from interlock.errors import InputError, InterlockError
+from interlock.errors import InputError
 from interlock.loop.handlers import Handled, Handlers
 from interlock.loop.sinks import DeliveryError, InngestSink, Sink, WebhookSink, retry_at
 from interlock.model.loop_events import CycleDecided
@@ -18,7 +18,7 @@ from interlock.model.system_loop import StartLoop
 from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.service.cycles.loop_chain import LoopChain, decision_at
 
-_PAUSE_WHERE_FINAL: Final = 6 * HOUR
+_PAUSE_WHERE_FINAL: Final = HOUR
 """What fails until a person changes something is tried again so much later."""
 
 
@@ -74,7 +74,7 @@ class Outbox:
             return False
         try:
             handled = self._handed(decided, sink, attempt)
-        except (InterlockError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever a sink fails of, it is tried again
             self._put_off(event, sink, attempt, error)
             return False
         arrived = self._chain.attempt(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from interlock.errors import InputError
 from interlock.model.loop_events import CycleDecided
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.recommendation import PatchOperation, Recommendation, RecommendationState
+from interlock.model.run import LEDGER_RUN
 from interlock.service.cycles.lessons import (
     Settlement,
     found_recommendation,
@@ -89,10 +91,23 @@ class RecommendationDesk:
         return Principal(kind=PrincipalKind.OPERATOR, name=name)
 
     def _text(self) -> str:
+        """Return the policy file as it counts; whatever else stands there is no part of a patch."""
+        file = settings.current_user_file()
         try:
-            return settings.current_user_file().read_text("utf-8")
+            text = file.read_text("utf-8")
         except FileNotFoundError:
-            return _NEW_FILE
+            text = _NEW_FILE
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}: it is no text in UTF-8: {error.reason}") from error
+        with _draft(file, text) as draft:
+            found = load_policy(user=draft, project=None).hash
+        own = self._governor.ledger.state(LEDGER_RUN)
+        if own is not None and own.policy_hash not in ("", found):
+            raise InputError(
+                f"{file}: it is not the policy that counts: an operator takes it first with"
+                " `interlock policy adopt`, or puts it back"
+            )
+        return text
 
     def _settled(
         self,
@@ -109,17 +124,24 @@ class RecommendationDesk:
         Whoever dies on the way does all of it again: each step comes to the same.
         """
         file = settings.current_user_file()
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = file.with_name(f"{file.name}.{_digest(new)[:12]}.new")
-        _write(draft, new)
-        try:
+        with _draft(file, new) as draft:
             policy = load_policy(user=draft, project=settings.current_places().project)
             self._governor.adopt(policy, by=by)
             draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
         settlement = Settlement(state, before=_digest(text), after=_digest(new), patch=tuple(patch))
         return settle_recommendation(self._chain, recommendation, settlement, by)
+
+
+@contextmanager
+def _draft(file: Path, text: str) -> Generator[Path]:
+    """Yield a file beside another one, with what that may say next."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = file.with_name(f"{file.name}.{_digest(text)[:12]}.new")
+    _write(draft, text)
+    try:
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _digest(text: str) -> str:

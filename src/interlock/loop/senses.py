@@ -25,6 +25,7 @@ from interlock.policy.loop.rules_decider import (
     subject_of,
     undelivered_text,
 )
+from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.service.cycles.loop_chain import LoopChain
 
 MINUTE: Final = 60_000_000
@@ -97,7 +98,11 @@ class Senses:
     def _recordable(self, item: Item) -> Item:
         clean = self._chain.governor.context.clean
         return msgspec.structs.replace(
-            item, id=clean(item.id), text=clean(item.text)[:_LONGEST_TEXT]
+            item,
+            id=clean(item.id),
+            kind=clean(item.kind),
+            text=clean(item.text)[:_LONGEST_TEXT],
+            project=clean(item.project),
         )
 
 
@@ -166,7 +171,9 @@ class OwnSources:
 
     def runs(self, _now: int) -> Sequence[Item]:
         """Return the runs that are at work."""
-        return [_as_item(run) for run in self._at_work() if run.control.hold is None]
+        working = [run for run in self._at_work() if run.control.hold is None]
+        # A snapshot names the first of them: whether a job runs must not be overlooked.
+        return sorted(map(_as_item, working), key=lambda item: item.kind != JOB)
 
     def unfinished(self, now: int) -> Sequence[Item]:
         """Return what was begun and left lying."""
@@ -203,6 +210,8 @@ class OwnSources:
         return [
             Item(id=each.event, kind=UNDELIVERED, text=undelivered_text(each.choice))
             for each in self._chain.state.outgoing.values()
+            # What another sink does not have yet is done all the same.
+            if any(delivery.sink == HANDLERS for delivery in each.deliveries)
         ]
 
 

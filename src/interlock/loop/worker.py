@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from interlock.errors import UnavailableError
+from interlock.errors import InterlockError
 from interlock.loop.control_loop import ControlLoop
 from interlock.loop.engine import Body, Cron, Engine, JsonValue, Steps
 from interlock.model.loop_events import CycleDecided
@@ -113,8 +113,8 @@ class LoopWorker:
     def _sweep_patiently(self) -> None:
         try:
             self.sweep()
-        except UnavailableError:
-            # The store or the engine is busy: what is due stays due.
+        except InterlockError:
+            # The store or the engine is busy, or something cannot be taken: what is due stays due.
             self._begun.clear()
 
     def sweep(self) -> None:

@@ -53,7 +53,6 @@ _SETTLED: Final = frozenset(
 """The outcomes after which the same state needs no second thought."""
 _MOST_ACTED: Final = 20
 _MOST_JOBS: Final = 200
-_MOST_HELD: Final = 200
 _MOST_REVOKED: Final = 200
 _MOST_SCOPES: Final = 200
 _MOST_SETTLED: Final = 50
@@ -339,8 +338,7 @@ def _held_after(held: Mapping[str, Held], event: CycleDecided) -> Mapping[str, H
         for name, each in held.items()
         if (each.scope, each.choice) != (new.scope, new.choice)
     }
-    waiting = {**others, new.approval: new}
-    return _without(waiting, tuple(waiting)[: max(0, len(waiting) - _MOST_HELD)])
+    return {**others, new.approval: new}
 
 
 def _after_emission(

@@ -39,6 +39,7 @@ from interlock.model.control_state import (
     one_more,
     with_check,
 )
+from interlock.model.facts import HoldKind
 from interlock.model.loop_state import LoopState, after_loop_event
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import PrincipalKind
@@ -166,7 +167,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Of the loop's own run: why it lets nothing out, where a person stopped it."""
         if self.loop.frozen is not None:
             return self.loop.frozen.reason
-        return None if self.control.hold is None else self.control.hold.reason
+        hold = self.control.hold
+        return hold.reason if hold is not None and hold.kind is HoldKind.PERSON_STOP else None
 
     @property
     def own_scope(self) -> str:

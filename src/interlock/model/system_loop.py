@@ -23,6 +23,8 @@ DEFAULT_SCOPE: Final = "default"
 APPROVAL_DECIDED: Final = "system/approval.decided"
 """The event that a person has answered the loop, or nobody in time."""
 
+NOTE_ADDED: Final = "system/note"
+"""The event that somebody left a note."""
 MOST_NOTES: Final = 500
 """How many notes can wait."""
 LONGEST_NOTE: Final = 4_000
@@ -32,6 +34,8 @@ MOST_BYTES: Final = 65_536
 """How long the data of an event may be."""
 MOST_OUTGOING: Final = 500
 """How many events can wait for their delivery; beyond that, nothing more is emitted."""
+MOST_HELD: Final = 200
+"""How many actions can wait for people."""
 MOST_ITEMS: Final = 20
 """How many things of one source a snapshot names; it counts all of them."""
 
@@ -268,6 +272,8 @@ class RailFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many actions of this type were emitted within the last hour."""
     outgoing: int = 0
     """How many events wait for their delivery."""
+    held: int = 0
+    """How many actions wait for a person."""
     spent_micros: int = 0
     """What models cost today, with what is promised to them."""
     granted: str | None = None

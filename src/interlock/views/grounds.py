@@ -254,6 +254,7 @@ class _Run(Projection):
             frozen=self.state.standstill,
             acted=loop.acted_within_hour(event.choice.action, at),
             outgoing=len(loop.outgoing),
+            held=len(loop.held),
             spent_micros=loop.spent_on(at // DAY),
             granted=event.facts.granted,
             denied=event.facts.denied,

@@ -70,11 +70,11 @@ class SystemLoop(Section, title="What the system does next"):
 
     mode: str = key(
         "How far the loop may go.",
-        Choice(("enforce", "shadow", "off")),
+        Choice(("enforce", "shadow", "off"), tighter=Tighter.USER_ONLY),
         default="enforce",
         more=(
             '"shadow" decides and records what it would have done, and emits nothing; "off"'
-            " records that it was asked."
+            " records that it was asked. In the user's file only."
         ),
     )
     decider: str = key(
@@ -131,7 +131,12 @@ class SystemLoop(Section, title="What the system does next"):
         _MAY,
         default="require-confirmation",
     )
-    emit_alert: str = key("Whether the loop may tell people something.", _MAY, default="allow")
+    emit_alert: str = key(
+        "Whether the loop may tell people something.",
+        Choice(("allow", "require-confirmation", "off"), tighter=Tighter.USER_ONLY),
+        default="allow",
+        more="In the user's file only: whoever works here must not silence it.",
+    )
     start_loop_per_hour: int = key(
         "How many jobs the loop may start within an hour.", _PER_HOUR, default=4
     )
@@ -142,7 +147,10 @@ class SystemLoop(Section, title="What the system does next"):
         "How many recommendations it may apply within an hour.", _PER_HOUR, default=2
     )
     emit_alert_per_hour: int = key(
-        "How many alerts it may send within an hour.", _PER_HOUR, default=6
+        "How many alerts it may send within an hour.",
+        Number(0, 1000, tighter=Tighter.USER_ONLY),
+        default=6,
+        more="In the user's file only.",
     )
     day_cost_micro_usd: int = key(
         "What deciding may cost on one day (UTC).",

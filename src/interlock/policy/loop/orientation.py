@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.model.system_loop import APPROVAL_DECIDED, Snapshot, Source, Trigger
+from interlock.model.system_loop import APPROVAL_DECIDED, NOTE_ADDED, Snapshot, Source, Trigger
 from interlock.policy.config.loop_section import Job, SystemLoop
 
 NOTHING_ACTIONABLE: Final = "nothing_actionable"
@@ -48,11 +48,29 @@ def demands(trigger: Trigger, settings: SystemLoop) -> bool:
     return is_failure(trigger.name) or bool(jobs_for(trigger, settings))
 
 
-def answered_together(triggers: Sequence[Trigger]) -> Sequence[Sequence[Trigger]]:
-    """Return which triggers one decision answers: a person's word is about what waits for it."""
-    words = [each for each in triggers if each.name == APPROVAL_DECIDED]
-    others = [each for each in triggers if each.name != APPROVAL_DECIDED]
-    return [group for group in (words, others) if group]
+def answered_together(
+    triggers: Sequence[Trigger], settings: SystemLoop
+) -> Sequence[Sequence[Trigger]]:
+    """Return which triggers one decision answers, because it does one thing only.
+
+    A burst is one decision, unless it calls for different things: for different jobs, for telling
+    people, for the notes. A person's word is about what waits for it.
+    """
+    groups: dict[tuple[str, ...], list[Trigger]] = {}
+    for each in triggers:
+        groups.setdefault(_call_of(each, settings), []).append(each)
+    words, others = groups.pop((APPROVAL_DECIDED,), []), groups.pop((), [])
+    calls = list(groups.values()) or [[]]
+    calls[0].extend(others)
+    return [group for group in (words, *calls) if group]
+
+
+def _call_of(trigger: Trigger, settings: SystemLoop) -> tuple[str, ...]:
+    """Return what a trigger calls for; nothing where it only says that something happened."""
+    jobs = tuple(f"job {job.name}" for job in jobs_for(trigger, settings))
+    if jobs or trigger.name in (APPROVAL_DECIDED, NOTE_ADDED):
+        return jobs or (trigger.name,)
+    return ("failure",) if is_failure(trigger.name) else ()
 
 
 def short_circuit(

@@ -9,6 +9,7 @@ import msgspec
 
 from interlock.model.loop_state import BREAKER_OPEN, LoopState
 from interlock.model.system_loop import (
+    MOST_HELD,
     MOST_OUTGOING,
     Choice,
     CycleOutcome,
@@ -103,6 +104,9 @@ def _hits_of_action(
         yield RailHit(rail=Rail.VALIDATION, reason=reason)
     if facts.outgoing >= MOST_OUTGOING:
         reason = f"{facts.outgoing} events wait for their delivery, {MOST_OUTGOING} are the most"
+        yield RailHit(rail=Rail.BACKLOG, reason=reason)
+    if may == "require-confirmation" and facts.granted is None and facts.held >= MOST_HELD:
+        reason = f"{facts.held} actions wait for a person, {MOST_HELD} are the most"
         yield RailHit(rail=Rail.BACKLOG, reason=reason)
     if facts.acted >= most:
         reason = f"{facts.acted} of `{action.value}` within the last hour, {most} are the most"

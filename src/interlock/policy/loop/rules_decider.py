@@ -68,6 +68,11 @@ def subject_of(choice: Choice) -> str:
             assert_never(choice)
 
 
+def about_event(trigger_id: str) -> str:
+    """Return how an alert names an event: never as it would name a run, a note or a question."""
+    return f"event/{trigger_id}"
+
+
 def undelivered_text(choice: Choice) -> str:
     """Return how the inventory names an event that some sink does not have yet."""
     return f"{choice.action.value} {subject_of(choice)}".strip()
@@ -111,7 +116,12 @@ def _jobs(seen: _Seen) -> Iterator[Proposal]:
 
 
 def _failures(seen: _Seen) -> Iterator[Proposal]:
-    failed = [trigger for trigger in seen.triggers if is_failure(trigger.name)]
+    told = {item.text for item in seen.snapshot.items(Source.SLOG)}
+    failed = [
+        trigger
+        for trigger in seen.triggers
+        if is_failure(trigger.name) and about_event(trigger.id) not in told
+    ]
     if failed:
         first, others = failed[0], failed[1:]
         message = f"{first.name}: {first.data}" if first.data else first.name
@@ -120,7 +130,9 @@ def _failures(seen: _Seen) -> Iterator[Proposal]:
             message = f"{len(failed)} failures, also {names}; {message}"
         yield Proposal(
             choice=EmitAlert(
-                message=message[:_LONGEST_MESSAGE], severity=Severity.HIGH, about=first.id
+                message=message[:_LONGEST_MESSAGE],
+                severity=Severity.HIGH,
+                about=about_event(first.id),
             ),
             reasoning=f"`{first.name}` says that something failed, and no job is there for it",
         )
@@ -159,7 +171,7 @@ _RULES: Final[tuple[Callable[[_Seen], Iterator[Proposal]], ...]] = (
     _jobs,
     _failures,
     _notes,
-    _recommendations,
     _unfinished,
+    _recommendations,
 )
 """In the order in which they are asked."""

@@ -44,7 +44,7 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.policy.loop.orientation import short_circuit, state_hash
 from interlock.policy.loop.rails import CycleVerdict, ruled
-from interlock.policy.loop.rules_decider import is_same_work
+from interlock.policy.loop.rules_decider import about_event, is_same_work
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.people.credentials import require_operator
 from interlock.service.records.approvals import expire, open_approval
@@ -248,7 +248,8 @@ def _ids_of(snapshot: Snapshot, *sources: str) -> set[str]:
 
 def _has_happened(moment: Moment, about: str) -> bool:
     """Whether an alert is about nothing in particular, or about an event."""
-    return not about or moment.transaction.key(LOOP_RUN, trigger_key(about)) is not None
+    key = trigger_key(about.removeprefix(about_event("")))
+    return not about or moment.transaction.key(LOOP_RUN, key) is not None
 
 
 def _source_of(triggers: Sequence[Trigger]) -> str:
@@ -263,6 +264,7 @@ def _facts(moment: Moment, action: LoopAction, approval: Approval | None) -> Rai
         frozen=moment.run.standstill,
         acted=loop.acted_within_hour(action, now),
         outgoing=len(loop.outgoing),
+        held=len(loop.held),
         spent_micros=loop.spent_on(now // DAY),
         granted=approval.id if approval is not None and approval.is_usable_at(now) else None,
         denied=approval.id if approval is not None and _is_refused(approval, now) else None,

@@ -26,6 +26,7 @@ from interlock.policy.config.complaints import (
     shown,
     suggestion,
 )
+from interlock.service.cycles.loop_chain import OWN_IDS
 from interlock.service.records.context import SECOND, checked_name
 
 ALWAYS_KNOWN: Final = (
@@ -38,7 +39,6 @@ ALWAYS_KNOWN: Final = (
 )
 """Names that count whatever the policy says, with all that end in `.failed` or `/failed`."""
 _FAILURES: Final = (".failed", "/failed")
-_OWN_IDS: Final = ("heartbeat-", "manual-", "approval-", "note-", "job-", "run-", "retro-")
 _OWN_NAMES: Final = ("heartbeat", "manual")
 """What the loop calls triggers that are no events: nobody else may say so."""
 _NAME: Final = r"[A-Za-z0-9_:-]+(?:[./][A-Za-z0-9_:-]+)*"
@@ -315,7 +315,7 @@ def _is_listed(name: str, known: Sequence[str]) -> bool:
 def _checked_id(value: object) -> str:
     """Return an id that nobody can take for one of the loop's own triggers."""
     text = _short_text("id", value)
-    own = next((each for each in _OWN_IDS if text.startswith(each)), None)
+    own = next((each for each in OWN_IDS if text.startswith(each)), None)
     if own is not None:
         raise InputError(
             f"`id` is `{_in_short(text)}`: ids that begin with `{own}` are the loop's own, give it"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from interlock.errors import InputError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
@@ -33,6 +35,7 @@ from interlock.model.system_loop import (
     LOOP_RUN,
     MOST_NOTES,
     MOST_TRIGGERS,
+    NOTE_ADDED,
     Note,
     Trigger,
 )
@@ -42,14 +45,22 @@ from interlock.service.people.credentials import require_operator
 from interlock.service.questions.question import Asking, Entry, Question, Runs
 from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import charged_scopes
-from interlock.service.records.context import SECOND, Moment, checked_name, engine, new_id
+from interlock.service.records.context import (
+    SECOND,
+    Context,
+    Moment,
+    checked_name,
+    engine,
+    new_id,
+)
 
 T = TypeVar("T")
 
+OWN_IDS: Final = ("heartbeat-", "manual-", "approval-", "note-", "job-", "run-", "retro-")
+"""How the ids of the loop's own triggers begin."""
 _LONGEST_DATA: Final = 2_000
 """So much of an event's data is kept."""
 _LONGEST_REASON: Final = 400
-_NOTE: Final = "system/note"
 _PROJECT: Final = "default"
 
 
@@ -202,31 +213,23 @@ class LoopChain:
     def take(self, moment: Moment, trigger: Trigger) -> Received:
         """Take a trigger together with what else a transaction does."""
         transaction, loop = moment.transaction, moment.run.loop
+        trigger = _recordable(moment.context, trigger)
         earlier = transaction.key(LOOP_RUN, trigger_key(trigger.id))
         if earlier is not None:
             answer = transaction.key(LOOP_RUN, answer_key(trigger.id))
             return Received(trigger, is_new=False, answered_by=_decision_at(moment, answer))
-        if len(loop.triggers) >= MOST_TRIGGERS:
+        # Its own are few, and what would empty the queue must not be kept out by it.
+        if len(loop.triggers) >= MOST_TRIGGERS and not trigger.id.startswith(OWN_IDS):
             raise InputError(
                 f"{MOST_TRIGGERS} events wait for their cycle, which is the most: run"
                 " `interlock loop run`, and send this one again"
             )
         depth = max(trigger.depth, self._depth_after(moment, trigger.cause))
-        clean = moment.context.clean
         waiting = [each.due_at for each in loop.triggers.values() if each.scope == trigger.scope]
         is_event = trigger.name not in ("heartbeat", "manual")
         due_at = moment.now + is_event * self.settings.debounce_seconds * SECOND
-        taken = Trigger(
-            id=trigger.id,
-            name=clean(trigger.name),
-            scope=clean(trigger.scope),
-            depth=depth,
-            cause=trigger.cause,
-            occurred_at=trigger.occurred_at,
-            # It is answered with those that wait already: nothing is put off for ever.
-            due_at=min((due_at, *waiting)),
-            data=clean(trigger.data)[:_LONGEST_DATA],
-        )
+        # It is answered with those that wait already: nothing is put off for ever.
+        taken = replace(trigger, depth=depth, due_at=min((due_at, *waiting)))
         moment.append(TriggerReceived(trigger=taken))
         return Received(taken, is_new=True)
 
@@ -355,10 +358,23 @@ def _withdraw_unanswered(moment: Moment, asked: Approval) -> None:
         withdraw(moment, asked)
 
 
+def _recordable(context: Context, trigger: Trigger) -> Trigger:
+    """Return a trigger without credentials; an id that holds one is known by its digest."""
+    clean = context.clean
+    return replace(
+        trigger,
+        id=trigger.id if clean(trigger.id) == trigger.id else context.digest(trigger.id),
+        name=clean(trigger.name),
+        scope=clean(trigger.scope),
+        cause=None if trigger.cause is None else clean(trigger.cause),
+        data=clean(trigger.data)[:_LONGEST_DATA],
+    )
+
+
 def _of_note(note: Note, cause: str | None, now: int) -> Trigger:
     return Trigger(
         id=f"note-{note.id}",
-        name=_NOTE,
+        name=NOTE_ADDED,
         scope=note.scope,
         cause=cause,
         occurred_at=now,

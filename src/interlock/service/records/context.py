@@ -22,6 +22,7 @@ from interlock.model.events import Event, Record
 from interlock.model.own_places import OwnPlaces
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.system_loop import LOOP_RUN
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_text
@@ -126,8 +127,10 @@ class Moment:
     def running(self) -> RunState:
         """Return a run that something can be added to; raise InputError for a finished one."""
         run = self.run
-        if run.id == LEDGER_RUN:
-            raise InputError("the ledger's own chain is no run: name one, see `interlock runs`")
+        if run.id in (LEDGER_RUN, LOOP_RUN):
+            raise InputError(
+                f"`{run.id}` is a chain of Interlock's own: name a run, see `interlock runs`"
+            )
         if run.status is not RunStatus.RUNNING:
             raise InputError(f"run `{run.id}` is finished: nothing can be added to it")
         return run

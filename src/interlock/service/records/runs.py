@@ -17,9 +17,10 @@ from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import FilePath, Given, checked, entrance
 from interlock.model.events import Record, RunFinished, RunResumed, RunStarted
-from interlock.model.principal import Principal, agent_named
+from interlock.model.principal import SYSTEM, Principal, agent_named
 from interlock.model.review import Evaluation, Report
 from interlock.model.run import RunState, RunStatus
+from interlock.model.system_loop import LOOP_RUN
 from interlock.policy.evidence.evaluators import evaluations
 from interlock.ports import Evaluator
 from interlock.processes import is_alive, own_name, process_name
@@ -87,6 +88,8 @@ def new_run(task: str, fields: RunFields) -> NewRun:
 
 def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunState]:
     """Return the work of opening a run."""
+    if new.parent == LOOP_RUN and by != SYSTEM:
+        raise InputError(f"`{LOOP_RUN}` starts its jobs itself: name another run as `parent`")
     run_id = new.id or new_id()
     for field in ("agent", "client", "project"):
         checked_name(field, getattr(new, field))
