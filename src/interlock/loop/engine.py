@@ -18,13 +18,24 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlias
 
 import msgspec
 
 from interlock.errors import InputError, UnavailableError
-from interlock.loop.engine_lease import SCHEMA, EngineDatabase, Fenced, Interrupted, Lease, Worker
+from interlock.loop.engine_lease import (
+    SCHEMA,
+    EngineDatabase,
+    Fenced,
+    Interrupted,
+    Lease,
+    Worker,
+    cut_off,
+)
 from interlock.ports import Clock
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine as Connections
 
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
@@ -155,6 +166,7 @@ class Engine:
         self._crons: Final = dict(crons or {})
         self._lease_s: Final = lease_s
         self._lease: Lease | None = None
+        self._connections: Connections | None = None
         self._registered: dict[str, Callable[[Any, Any], Any]] = {}
         self._due: dict[str, int] = {}
         self._running = _Running()
@@ -326,12 +338,13 @@ class Engine:
         logger = logging.getLogger("dbos")
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
+        connections = self._connections = self._database.separate()
         config = DBOSConfig(
             name=_APPLICATION,
             application_version=_VERSION,
             executor_id=lease.executor,
             serializer=DBOSPortableJSONSerializer(),
-            system_database_engine=self._database.engine,
+            system_database_engine=connections,
             dbos_system_schema=SCHEMA,
             log_level="WARNING",
             enable_otlp=False,
@@ -362,6 +375,9 @@ class Engine:
         lease, self._lease = self._lease, None
         self._registered = {}
         DBOS.destroy(destroy_registry=True)
+        if self._connections is not None:
+            cut_off(self._connections)
+            self._connections = None
         return lease
 
     def _flow(self, name: str, body: Body, lease: Lease) -> Callable[[Any, Any], Any]:

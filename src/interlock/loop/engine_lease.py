@@ -122,6 +122,10 @@ class EngineDatabase:
             self._engine = _engine(self._url)
         return self._engine
 
+    def separate(self) -> Engine:
+        """Return other connections to it, for somebody who may have to be cut off."""
+        return _engine(self._url)
+
     def make(self, fill: Callable[[str], None]) -> None:
         """Make what is missing; `fill` turns an empty file, by its URL, into a whole database."""
         if self.path is not None:
@@ -255,6 +259,20 @@ class Lease:
     def release(self) -> None:
         """Let others have it at once."""
         self._database.change(_RENEW, **self._mine, lease=0)
+
+
+def cut_off(engine: Engine) -> None:
+    """Let whoever still uses some connections get no other ones.
+
+    A flow that was taken over may be waited for by a thread of the library, for ever.
+    """
+    from sqlalchemy import event  # noqa: PLC0415 - heavy, and only the loop needs it
+
+    def refuse(*_: object) -> None:
+        raise Interrupted
+
+    event.listen(engine, "do_connect", refuse)
+    engine.dispose()
 
 
 def _has_ended(process: str) -> bool:
