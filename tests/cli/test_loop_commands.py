@@ -361,7 +361,7 @@ def test_a_worker_goes_by_the_policy_that_counts_now(place: str) -> None:
     running = Running("--json", "--name", "night-shift")
     try:
         assert json.loads(running.until("worker"))["worker"] == "night-shift"
-        write_policy(POLICY.replace("[loop]", '[loop]\nmode = "shadow"'))
+        write_policy(POLICY.replace("[loop]", '[loop]\nprocess-notes = "require-confirmation"'))
         assert as_person("policy", "adopt").exit_code == 0
         interlock("note", "add", "look at the build")
         decided = json.loads(running.until("cycle-decided"))["record"]["event"]
@@ -369,4 +369,4 @@ def test_a_worker_goes_by_the_policy_that_counts_now(place: str) -> None:
     finally:
         running.close()
 
-    assert (decided["mode"], decided["outcome"], code) == ("shadow", "shadow", 0)
+    assert (decided["outcome"], code) == ("approval_required", 0)

@@ -57,6 +57,9 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
         "profile",
         "auto-continue",
         "decider",
+        "mode",
+        "emit-alert",
+        "emit-alert-per-hour",
     }
 
 
