@@ -324,3 +324,16 @@ def test_it_is_probed_once_and_again_only_where_nobody_hears_of_the_probe() -> N
     assert is_open(_promised(later), "model m", later + BREAKER_OPEN - 1)
     assert not is_open(_promised(later), "model m", later + BREAKER_OPEN)
     assert not is_open(_promised(later, "model other"), "model m", later)
+
+
+def test_no_more_is_asked_than_people_can_look_at() -> None:
+    asks = replace(FREE, emit_alert="require-confirmation")
+
+    full = verdict_of(known=RailFacts(held=200), policy=asks)
+
+    assert full.outcome is CycleOutcome.BACKLOGGED
+    assert full.rails[0].reason == "200 actions wait for a person, 200 are the most"
+    assert verdict_of(known=RailFacts(held=199), policy=asks).outcome is (
+        CycleOutcome.APPROVAL_REQUIRED
+    )
+    assert verdict_of(known=RailFacts(held=200, granted="a1"), policy=asks).is_emitted

@@ -211,6 +211,8 @@ def _is_outdated(
     snapshot, choice = findings.snapshot, findings.proposal.choice
     if snapshot is None:
         return False
+    if findings.held is not None and findings.held not in moment.run.loop.held:
+        return True
     if len(triggers) < len(findings.triggers):
         # What was chosen may be about what others have answered.
         return True

@@ -103,6 +103,7 @@ class PreparedAction:
         """Answer by what the gates said and what the ledger knows; record it."""
         if moment.run.status is not RunStatus.RUNNING:
             raise InputError(f"run `{self._run_id}` is finished: start another one")
+        moment.running()
         settle_hold(moment)
         earlier = answered_before(
             moment.transaction, self._run_id, self._key, self._digest, ActionJudged
