@@ -41,6 +41,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.loop_events import LoopFrozen, LoopThawed
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.progress_meter import Kind, Observation
 from interlock.model.review import (
@@ -325,6 +326,15 @@ def test_a_projects_policy_is_not_the_runs_own() -> None:
 
     assert _after(for_all).policy_hash == "new"
     assert _after(for_all, for_one).policy_hash == "new"
+
+
+def test_the_loop_stands_still_where_a_person_froze_or_halted_it() -> None:
+    frozen = LoopFrozen(reason="a release is on")
+
+    assert _after(PersonSpoke()).standstill is None
+    assert _after(frozen).standstill == "a release is on"
+    assert _after(frozen, LoopThawed(reason="it is out")).standstill is None
+    assert _after(RunHalted(reason="wait")).standstill == "wait"
 
 
 def test_a_belief_is_known_by_its_name() -> None:

@@ -129,7 +129,7 @@ class Moment:
         run = self.run
         if run.id in (LEDGER_RUN, LOOP_RUN):
             raise InputError(
-                f"`{run.id}` is a chain of Interlock's own: name a run, see `interlock runs`"
+                f"`{run.id}`, a chain of Interlock's own, is no run: name one, see `interlock runs`"
             )
         if run.status is not RunStatus.RUNNING:
             raise InputError(f"run `{run.id}` is finished: nothing can be added to it")
