@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -285,10 +286,7 @@ def test_one_round_does_whatever_is_due(place: str) -> None:
 def test_an_engine_that_is_not_installed_is_told(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nowhere(_name: str) -> None:
-        return None
-
-    monkeypatch.setattr("interlock.cli.commands.loop_commands.find_spec", nowhere)
+    monkeypatch.setitem(sys.modules, "dbos", None)  # nothing of this name can be imported
 
     result = interlock("loop", "run")
 

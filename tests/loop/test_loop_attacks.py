@@ -9,9 +9,12 @@ import pytest
 
 from interlock import Run
 from interlock.errors import InputError
-from interlock.loop import jobs
+from interlock.ledger.transaction import Transaction
 from interlock.model.budget import TokenUsage
+from interlock.model.events import RunStarted
+from interlock.model.principal import SYSTEM
 from interlock.model.system_loop import LOOP_RUN, MOST_TRIGGERS, CycleOutcome
+from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.settings import current_loop_places, current_user_file
 from loop.loop_bench import LoopBench, recommend, ticked
 
@@ -148,22 +151,31 @@ def test_a_full_queue_is_emptied_all_the_same(bench: LoopBench) -> None:
     assert loop.chain.state.triggers == {}
 
 
-def test_a_job_whose_machine_started_anew_is_closed(
-    bench: LoopBench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_whose_machine_started_anew_is_closed(bench: LoopBench) -> None:
     loop = bench.loop('[loop]\nstart-loop = "allow"\n' + JOBS)
     loop.send("ci/build.failed")
     bench.clock.forward(seconds=3)
-    decided = loop.cycle.run("default")
-    run_id, opens = loop.jobs.prepare("mend")
-    assert loop.chain.attempt(decided[0].decision_id, "interlock", result=run_id, opens=opens)
-    # After a start, the machine goes by another name, and no process of before is there.
-    monkeypatch.setattr(jobs, "own_name", lambda: "another-boot/1/1")
-    monkeypatch.setattr(jobs, "is_alive", dict[str, bool]().get)
+    [decided] = loop.cycle.run("default")
+    # A process of before the start: the machine went by another name then.
+    began = RunStarted(
+        task="mend",
+        agent="job/mend",
+        client="loop",
+        project="default",
+        policy_hash=decided.policy_hash,
+        engine="1",
+        ancestors=(LOOP_RUN,),
+        process="another-boot/77/1",
+    )
+
+    def opens(transaction: Transaction) -> None:
+        transaction.append("job-1", began, at=bench.clock.now(), by=SYSTEM)
+
+    assert loop.chain.attempt(decided.decision_id, HANDLERS, result="job-1", opens=opens)
     assert loop.jobs.close_abandoned() == []
     bench.clock.forward(seconds=3 * 3600)
 
-    assert loop.jobs.close_abandoned() == [run_id]
+    assert loop.jobs.close_abandoned() == ["job-1"]
 
 
 def test_the_loop_is_one_by_whatever_name_its_ledger_is_called(tmp_path: Path) -> None:

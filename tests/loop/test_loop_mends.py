@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-
-import pytest
 
 from gates.policies import gates_with
 from interlock import Interlock, Run
@@ -14,8 +12,10 @@ from interlock.loop.model_decider import AskedModel, ModelReply
 from interlock.model.approval import ApprovalState
 from interlock.model.loop_events import CycleDecided, NotesProcessed
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.rows import RunRow
 from interlock.model.system_loop import CycleOutcome
 from interlock.policy.loop.model_answer import ModelQuestion
+from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.service.questions.question import Entry
 from interlock.service.records import approvals
 from service.ledgers import HandClock, in_memory
@@ -51,8 +51,12 @@ def failed_build(loop: ControlLoop, clock: HandClock) -> CycleDecided:
     return decided
 
 
-def _never(*_job: object) -> None:
-    """Begin nothing: the job goes on until somebody ends its run."""
+def claimed(interlock: Interlock, loop: ControlLoop) -> Sequence[RunRow]:
+    """Claim the job that was asked for, and begin nothing: it goes on until its run is ended."""
+    (event,) = loop.chain.state.outgoing
+    run_id, opens = loop.jobs.prepare("mend")
+    assert loop.chain.attempt(event, HANDLERS, result=run_id, opens=opens)
+    return interlock.ledger.rows.children("loop")
 
 
 def answer(interlock: Interlock, approval: str | None, state: ApprovalState) -> None:
@@ -78,15 +82,11 @@ def test_whoever_dies_before_a_job_is_claimed_leaves_no_run_that_nobody_closes()
         assert [row.id for row in interlock.ledger.rows.children("loop")] == [run_id]
 
 
-def test_the_end_of_a_job_is_heard_of_though_whoever_ended_it_died(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_end_of_a_job_is_heard_of_though_whoever_ended_it_died() -> None:
     policy = f'version = 1\n[loop]\nstart-loop = "allow"\n{JOB}'
     with looped(policy) as (interlock, loop, clock):
         decided = failed_build(loop, clock)
-        monkeypatch.setattr(loop.jobs, "begin", _never)
-        loop.outbox.deliver_due()
-        (job,) = interlock.ledger.rows.children("loop")
+        (job,) = claimed(interlock, loop)
         below = interlock.run("below", parent=job.id)
         below.finish("completed")
         Run(interlock.governor, job.id).finish("failed")
@@ -107,15 +107,11 @@ def test_the_end_of_a_job_is_heard_of_though_whoever_ended_it_died(
         }
 
 
-def test_what_ends_below_a_job_that_was_learnt_from_still_counts_as_caused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_ends_below_a_job_that_was_learnt_from_still_counts_as_caused() -> None:
     policy = f'version = 1\n[loop]\nstart-loop = "allow"\n{JOB}'
     with looped(policy) as (interlock, loop, clock):
         failed_build(loop, clock)
-        monkeypatch.setattr(loop.jobs, "begin", _never)
-        loop.outbox.deliver_due()
-        (job,) = interlock.ledger.rows.children("loop")
+        (job,) = claimed(interlock, loop)
         below = interlock.run("below", parent=job.id)
         Run(interlock.governor, job.id).finish("completed")
         loop.learner.learn(job.id)
