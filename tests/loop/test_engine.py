@@ -317,43 +317,6 @@ def test_what_a_step_gives_back_is_what_it_would_give_back_later(tmp_path: Path)
     assert seen == [{"a": [1, 2]}]
 
 
-def test_a_flow_sleeps_without_keeping_anybody_from_closing(place: str) -> None:
-    done: list[JsonValue] = []
-    clock = SettableClock()
-
-    def nap(steps: Steps, argument: JsonValue) -> JsonValue:
-        # The time is asked for anew each time, and only the first answer counts.
-        steps.sleep_until(clock.now() + 50_000)
-        done.append(argument)
-        return None
-
-    def sleep(steps: Steps, argument: JsonValue) -> JsonValue:
-        steps.sleep_until(clock.now() + (HOUR if argument == "sleep" else 4_900_000))
-        done.append(argument)
-        return None
-
-    engine = Engine(
-        place, worker="here", flows={"nap": nap, "sleep": sleep}, clock=clock, lease_s=LEASE_S
-    )
-    with engine:
-        engine.begin("nap", "n", "nap")
-        engine.begin("nap", "l", "later", at=clock.now() + 50_000)
-        engine.begin("nap", "a", "at", at=clock.now() + HOUR)
-        engine.begin("sleep", "s", "sleep")
-        until(lambda: engine.status().flows["waiting"] == 2 and len(done) == 2)
-        clock.at = clock.now()
-        engine.begin("sleep", "t", "cut off")
-        until(lambda: "t" in engine._running.flows())
-
-    assert sorted(map(str, done)) == ["later", "nap"]
-    assert engine.status().flows["waiting"] == 2
-    clock.at, clock.ahead = None, 2 * HOUR
-    with engine:
-        engine._database.change("UPDATE {schema}workflow_status SET delay_until_epoch_ms = 0")
-        until(lambda: engine.status().flows["done"] == 5)
-    assert sorted(map(str, done)) == ["at", "cut off", "later", "nap", "sleep"]
-
-
 def test_flows_that_ended_are_forgotten(place: str) -> None:
     def flow(steps: Steps, argument: JsonValue) -> JsonValue:
         return steps.run("step", lambda: 1)
@@ -361,7 +324,6 @@ def test_flows_that_ended_are_forgotten(place: str) -> None:
     with an_engine(place, {"flow": flow}) as engine:
         for number in range(3):
             engine.begin("flow", f"f{number}", None)
-        engine.begin("flow", "later", None, at=engine._clock.now() + HOUR)
         until(lambda: engine.status().flows["done"] == 3)
         kept = engine.prune(keep_s=3600)
         until(lambda: engine.prune(keep_s=0) > 0)
@@ -370,7 +332,7 @@ def test_flows_that_ended_are_forgotten(place: str) -> None:
         steps = engine._database.rows("SELECT 1 FROM {schema}operation_outputs")
 
     assert kept == 0
-    assert status.flows == {"running": 0, "queued": 0, "waiting": 1, "done": 0, "failed": 0}
+    assert status.flows == {"running": 0, "queued": 0, "done": 0, "failed": 0}
     assert list(steps) == []
     assert len(status.workers) == 1
 

@@ -107,9 +107,6 @@ class _Turn:
             raise UnavailableError(f"step `{name}` failed: {kept['error']}")
         return kept["value"]
 
-    def sleep_until(self, at_micros: int) -> None:
-        raise NotImplementedError(f"no flow of the loop sleeps, this one until {at_micros}")
-
     def _performed(self, perform: Callable[[], JsonValue], attempts: int) -> dict[str, JsonValue]:
         said = ""
         for _ in range(attempts):

@@ -49,8 +49,6 @@ _QUEUE: Final = "interlock"
 _POLL_S: Final = 0.5
 _MOST_AT_ONCE: Final = 16
 """How many flows a worker does at the same time; more of them wait in the database."""
-_SHORT_S: Final = 5.0
-"""So long a thread may wait; for longer, a flow is put aside in the database."""
 _BACKOFF_S: Final = 0.1
 _LONGEST_ID: Final = 200
 _LONGEST_ERROR: Final = 1_000
@@ -60,12 +58,6 @@ UPDATE {schema}workflow_status
 SET status = 'ENQUEUED', queue_name = :queue, owner_xid = NULL, started_at_epoch_ms = NULL
 WHERE status = 'PENDING' AND executor_id = :executor AND workflow_uuid = :flow
 """
-_PUT_ASIDE: Final = """
-UPDATE {schema}workflow_status
-SET status = 'DELAYED', delay_until_epoch_ms = :until, queue_name = :queue, owner_xid = NULL,
-    started_at_epoch_ms = NULL, recovery_attempts = 0
-WHERE status = 'PENDING' AND executor_id = :executor AND workflow_uuid = :flow
-"""
 _GOING: Final = """
 SELECT workflow_uuid, executor_id FROM {schema}workflow_status
 WHERE status = 'PENDING' AND application_name = :application
@@ -73,13 +65,12 @@ WHERE status = 'PENDING' AND application_name = :application
 _COUNTS: Final = "SELECT status, count(*) FROM {schema}workflow_status GROUP BY status"
 _FINISHED: Final = """
 SELECT workflow_uuid FROM {schema}workflow_status
-WHERE completed_at < {now} / 1000 - :keep AND status NOT IN ('PENDING', 'ENQUEUED', 'DELAYED')
+WHERE completed_at < {now} / 1000 - :keep AND status NOT IN ('PENDING', 'ENQUEUED')
 LIMIT 500
 """
 _STATES: Final = {
     "PENDING": "running",
     "ENQUEUED": "queued",
-    "DELAYED": "waiting",
     "SUCCESS": "done",
 }
 _FAILED: Final = "failed"
@@ -94,10 +85,6 @@ class Steps(Protocol):
         One that raises an exception as often as it may be attempted has failed for good: that
         raises UnavailableError, the same whenever the flow comes by again.
         """
-        ...
-
-    def sleep_until(self, at_micros: int) -> None:
-        """Go on at this time; the flow may be left, and gone on with elsewhere."""
         ...
 
 
@@ -133,7 +120,7 @@ class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     workers: tuple[Worker, ...]
     flows: Mapping[str, int]
-    """How many are `running`, `queued`, `waiting`, `done` and `failed`."""
+    """How many are `running`, `queued`, `done` and `failed`."""
     crons: Mapping[str, int]
     """When each is due next, in microseconds since 1970."""
 
@@ -167,7 +154,7 @@ class Engine:
         self._lease_s: Final = lease_s
         self._lease: Lease | None = None
         self._connections: Connections | None = None
-        self._registered: dict[str, Callable[[Any, Any], Any]] = {}
+        self._registered: dict[str, Callable[[Any], Any]] = {}
         self._due: dict[str, int] = {}
         self._running = _Running()
         self._suspects: set[str] = set()
@@ -229,8 +216,8 @@ class Engine:
                 lease.release()
             self._database.close()
 
-    def begin(self, flow: str, flow_id: str, argument: JsonValue, *, at: int | None = None) -> None:
-        """Begin a flow, now or at a time; whatever has the same id is the same flow, begun once.
+    def begin(self, flow: str, flow_id: str, argument: JsonValue) -> None:
+        """Begin a flow; whatever has the same id is the same flow, begun once.
 
         Raise UnavailableError where it was not begun, and may be later.
         """
@@ -243,7 +230,7 @@ class Engine:
         except Fenced:
             raise self._not_started() from None
         # Begun from within a step, it would be taken for a part of that one's flow.
-        contextvars.Context().run(self._begin, flow, flow_id, argument, at)
+        contextvars.Context().run(self._begin, flow, flow_id, argument)
 
     def take_over(self) -> Sequence[str]:
         """Put everything that nobody does any more back into the queue; return which flows."""
@@ -290,19 +277,16 @@ class Engine:
                 self._database.close()
         return EngineStatus(workers=tuple(workers), flows=flows, crons=crons)
 
-    def _begin(self, flow: str, flow_id: str, argument: JsonValue, at: int | None) -> None:
-        from dbos import DBOS, SetEnqueueOptions, SetWorkflowID, error  # noqa: PLC0415 - as above
+    def _begin(self, flow: str, flow_id: str, argument: JsonValue) -> None:
+        from dbos import DBOS, SetWorkflowID, error  # noqa: PLC0415 - as above
 
-        delay_s = 0.0 if at is None else (at - self._clock.now()) / 1_000_000
         try:
             function = self._registered[flow]
             with self._database.clear_errors(), SetWorkflowID(flow_id):
-                if delay_s <= _SHORT_S and len(self._running) < _MOST_AT_ONCE:
-                    DBOS.start_workflow(function, argument, at)
+                if len(self._running) < _MOST_AT_ONCE:
+                    DBOS.start_workflow(function, argument)
                 else:
-                    later = delay_s if delay_s > _SHORT_S else None
-                    with SetEnqueueOptions(delay_seconds=later):
-                        DBOS.enqueue_workflow(_QUEUE, function, argument, at)
+                    DBOS.enqueue_workflow(_QUEUE, function, argument)
         except error.DBOSConflictingWorkflowError:
             raise InputError(f"`{flow_id}` is the id of another flow than `{flow}`") from None
         except (KeyError, error.DBOSException) as problem:
@@ -380,17 +364,13 @@ class Engine:
             self._connections = None
         return lease
 
-    def _flow(self, name: str, body: Body, lease: Lease) -> Callable[[Any, Any], Any]:
+    def _flow(self, name: str, body: Body, lease: Lease) -> Callable[[Any], Any]:
         from dbos import DBOS  # noqa: PLC0415 - as above
 
-        def flow(argument: Any, at: Any) -> Any:  # noqa: ANN401 - what came out of the database
+        def flow(argument: Any) -> Any:  # noqa: ANN401 - what came out of the database
             flow_id = DBOS.workflow_id or ""
-            steps = _Steps(
-                flow_id, lease, clock=self._clock, closing=self._closing, database=self._database
-            )
+            steps = _Steps(flow_id, lease, self._closing)
             with self._running.one_more(flow_id):
-                if at is not None:
-                    steps.sleep_until(at)
                 result = body(steps, argument)
                 steps.check()
                 return result
@@ -497,20 +477,10 @@ class _Running:
 class _Steps:
     """The steps of one flow, for as long as one worker does it."""
 
-    def __init__(
-        self,
-        flow_id: str,
-        lease: Lease,
-        *,
-        clock: Clock,
-        closing: threading.Event,
-        database: EngineDatabase,
-    ) -> None:
+    def __init__(self, flow_id: str, lease: Lease, closing: threading.Event) -> None:
         self._flow_id = flow_id
         self._lease = lease
-        self._clock = clock
         self._closing = closing
-        self._database = database
 
     def check(self) -> None:
         """Leave the flow unless it is still this worker's."""
@@ -530,15 +500,6 @@ class _Steps:
             raise UnavailableError(f"step `{name}` of `{self._flow_id}` failed: {kept['error']}")
         return kept["value"]
 
-    def sleep_until(self, at_micros: int) -> None:
-        # A time that was asked for once holds, whatever the flow computes next time.
-        at = self.run("sleep", lambda: at_micros)
-        while (wait_s := (int(str(at)) - self._clock.now()) / 1_000_000) > 0:
-            if wait_s > _SHORT_S:
-                self._put_aside(wait_s)
-            if self._closing.wait(wait_s):
-                raise Interrupted
-
     def _performed(self, perform: Callable[[], JsonValue], attempts: int) -> dict[str, JsonValue]:
         said = ""
         for attempt in range(1, attempts + 1):
@@ -553,13 +514,6 @@ class _Steps:
             if attempt < attempts and self._closing.wait(_BACKOFF_S * 2**attempt):
                 raise Interrupted
         return {"error": said[:_LONGEST_ERROR]}
-
-    def _put_aside(self, wait_s: float) -> None:
-        """Leave the flow: it comes back through the queue, to whoever is there then."""
-        until = int((time.time() + wait_s) * 1_000)
-        values = {"flow": self._flow_id, "executor": self._lease.executor, "queue": _QUEUE}
-        self._database.change(_PUT_ASIDE, **values, until=until)
-        raise Interrupted
 
 
 def _filled(url: str) -> None:
