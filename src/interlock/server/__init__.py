@@ -1,0 +1,1 @@
+"""The door for programs and browsers: HTTP, live events, the console."""

@@ -1,0 +1,1 @@
+"""What programs can ask over HTTP, one module per resource."""
