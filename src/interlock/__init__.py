@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PolicyError,
         UnavailableError,
         UnfinishedError,
+        UnknownError,
     )
     from interlock.model.action import Action, CommandAction, EditAction, ToolAction
     from interlock.model.answers import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     )
     from interlock.model.events import UndoKind, Undone
     from interlock.model.facts import Layer
-    from interlock.model.principal import Principal, PrincipalKind
+    from interlock.model.principal import Principal, PrincipalKind, Scope
     from interlock.model.review import (
         Check,
         CheckResult,
@@ -105,7 +106,7 @@ if TYPE_CHECKING:
         gate_verdict,
     )
     from interlock.service.interlock import Interlock, Run
-    from interlock.service.people.operators import NewOperator, Operator
+    from interlock.service.people.operators import NewOperator, Operator, Token
     from interlock.service.policies.policy_files import load_policy
     from interlock.service.questions.step_question import StepFields
     from interlock.service.questions.stop_question import StopFields
@@ -119,7 +120,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "errors": (
         "DamagedError DecidedError EditError InputError InterlockError KeyConflictError"
-        " LedgerError NotPermittedError PolicyError UnavailableError UnfinishedError"
+        " LedgerError NotPermittedError PolicyError UnavailableError UnfinishedError UnknownError"
     ),
     "model.action": "Action CommandAction EditAction ToolAction",
     "model.answers": "Answer EditAnswer ReviewAnswer ReviewOpening StepAnswer StopAnswer",
@@ -129,7 +130,7 @@ _HOMES = {
     "model.edit": "Applied AppliedFile EditPlan EditSet Encoding FileEdit FilePlan PlannedChange",
     "model.events": "UndoKind Undone",
     "model.facts": "Layer",
-    "model.principal": "Principal PrincipalKind",
+    "model.principal": "Principal PrincipalKind Scope",
     "model.review": (
         "Check CheckResult EntryKind Evaluation FaultKind GateAction GateCoverage GateFault"
         " GateVerdict LintCounts Overall PendingGateReview Report ReviewDecision ReviewEntry"
@@ -150,7 +151,7 @@ _HOMES = {
         " evaluate_secrets evaluate_tool_allowlist evaluate_tool_use gate_verdict"
     ),
     "service.interlock": "Interlock Run",
-    "service.people.operators": "NewOperator Operator",
+    "service.people.operators": "NewOperator Operator Token",
     "service.policies.policy_files": "load_policy",
     "service.questions.step_question": "StepFields",
     "service.questions.stop_question": "StopFields",
@@ -239,6 +240,7 @@ __all__ = [
     "RunFields",
     "RunLedger",
     "RunState",
+    "Scope",
     "Seen",
     "Severity",
     "Sign",
@@ -257,12 +259,14 @@ __all__ = [
     "StopOutcome",
     "StopVeto",
     "TestCounts",
+    "Token",
     "TokenUsage",
     "ToolAction",
     "UnavailableError",
     "UndoKind",
     "Undone",
     "UnfinishedError",
+    "UnknownError",
     "Unreadable",
     "Verdict",
     "VerdictFields",

@@ -3,7 +3,8 @@
     InterlockError
     ├── PolicyError         a policy file that does not load; carries every complaint at once
     ├── InputError          what a caller handed over cannot be read
-    │   └── KeyConflictError    a request key that stands for another request already
+    │   ├── KeyConflictError    a request key that stands for another request already
+    │   └── UnknownError        an id that names nothing
     ├── NotPermittedError   a credential that may not do this
     ├── DecidedError        an approval that came to its end already, and what end
     ├── UnfinishedError     a run that may not finish yet, and what is missing
@@ -39,6 +40,10 @@ class InputError(InterlockError):
 
 class KeyConflictError(InputError):
     """A request key was used before, for something else."""
+
+
+class UnknownError(InputError):
+    """An id names nothing that there is; the message says where to look."""
 
 
 class NotPermittedError(InterlockError):

@@ -51,9 +51,12 @@ def own_name() -> str:
     return name_of_process(os.getpid())
 
 
-def ancestors() -> Iterator[str]:
-    """Yield what names each process that this one descends from, the nearest first."""
-    pid = os.getppid()
+def ancestors(pid: int | None = None) -> Iterator[str]:
+    """Yield what names each process that this one descends from, the nearest first.
+
+    For another process, begin with that one itself.
+    """
+    pid = os.getppid() if pid is None else pid
     for _ in range(_MOST):
         found = _process(pid) if pid > 0 else None
         if found is None:

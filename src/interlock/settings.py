@@ -197,6 +197,49 @@ def _beside(ledger: Path) -> tuple[Path, Path]:
     return ledger.with_name(f"{ledger.name}.loop.db"), ledger.with_name(f"{ledger.name}.loop")
 
 
+class ServerPlaces(NamedTuple):
+    """Where the server of a ledger is found on this machine."""
+
+    folder: Path
+    """Nobody but its user may look into it."""
+    socket: Path
+    """Where it speaks HTTP."""
+    hooks: Path
+    """Where hooks ask, a line each."""
+    lock: Path
+    """Held by the server that runs."""
+    note: Path
+    """What the server says about itself: no secrets."""
+
+
+def current_server_places(ledger: str) -> ServerPlaces:
+    """Return the places of the server over a ledger, as this process finds them."""
+    shared = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    state = _state_folder(os.environ, Path.home())
+    folder = shared / "interlock" if shared.is_absolute() and shared.is_dir() else state / "run"
+    name = "server" if ledger == str(state / "ledger.db") else _server_name(ledger)
+    if len(os.fsencode(folder / f"{name}.hooks")) > _LONGEST_SOCKET:
+        folder = Path(f"/tmp/interlock-{os.getuid()}")  # noqa: S108 - made for this user alone
+    return ServerPlaces(
+        folder=folder,
+        socket=folder / f"{name}.http",
+        hooks=folder / f"{name}.hooks",
+        lock=folder / f"{name}.lock",
+        note=folder / f"{name}.json",
+    )
+
+
+_LONGEST_SOCKET: Final = 100
+"""So many bytes every system takes as the name of a socket."""
+
+
+def _server_name(ledger: str) -> str:
+    import hashlib  # noqa: PLC0415 - only for ledgers elsewhere
+
+    named = ledger if "://" in ledger else os.path.realpath(os.path.expanduser(ledger))  # noqa: PTH111 - as a text
+    return hashlib.sha256(named.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
 def current_own_places(
     *, ledgers: Sequence[str] = (), keys: Path | None = None, undo: Path | None = None
 ) -> OwnPlaces:

@@ -35,7 +35,7 @@ from service.ledgers import (
 def test_an_operators_token_follows_from_the_passphrase(interlock: Interlock) -> None:
     token = operator_of(interlock)
 
-    who = authenticated(interlock.ledger, token)
+    who = authenticated(interlock.ledger, token, 0).principal
     shown = token_digest(token)[:12]
     assert who == Principal(kind=PrincipalKind.OPERATOR, name="ada", credential=shown)
     assert interlock.unlock("ada", PASSPHRASE) == token
@@ -60,7 +60,7 @@ def test_an_operator_lets_others_in(interlock: Interlock) -> None:
     for kind in (PrincipalKind.OPERATOR, PrincipalKind.AGENT):
         token = another(interlock, kind, "grace")
 
-        who = authenticated(interlock.ledger, token)
+        who = authenticated(interlock.ledger, token, 0).principal
         assert (who.kind, who.name) == (kind, "grace")
     assert [each.name for each in interlock.operators()] == ["ada", "grace"]
 
@@ -100,7 +100,7 @@ def test_an_agent_is_let_go_with_all_its_tokens(interlock: Interlock) -> None:
 
     for token in tokens:
         with pytest.raises(NotPermittedError, match="was revoked"):
-            authenticated(interlock.ledger, token)
+            authenticated(interlock.ledger, token, 0).principal
     with pytest.raises(InputError, match="agent `mole` has no token"):
         interlock.revoke_agent("mole", token=ada)
 
@@ -200,7 +200,7 @@ def test_a_bad_name_is_refused(interlock: Interlock) -> None:
 
 
 _WITHOUT_PROOF: dict[str, Callable[[Interlock], object]] = {
-    "no token": lambda interlock: authenticated(interlock.ledger, None),
+    "no token": lambda interlock: authenticated(interlock.ledger, None, 0),
     "a token of nobody": lambda interlock: interlock.add_agent("x", token=new_token()),
     "a stranger": lambda interlock: interlock.unlock("eve", PASSPHRASE),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from interlock.errors import InputError
+from interlock.errors import InputError, UnknownError
 from interlock.model.approval import Approval
 from interlock.model.budget import ScopeKind, scope_from_id
 from interlock.model.rows import RunRow
@@ -62,7 +62,7 @@ def named(noun: str, text: str, things: Iterable[tuple[str, _Thing]], listed_by:
     begun = [each for each in things if text and each[0].startswith(text)]
     found = [each for each in begun if each[0] == text] or begun
     if not found:
-        raise InputError(f"there is no {noun} `{text}`: look at `{listed_by}`")
+        raise UnknownError(f"there is no {noun} `{text}`: look at `{listed_by}`")
     if len(found) > 1:
         raise ambiguous(noun, text, [thing_id for thing_id, _ in begun])
     return found[0][1]

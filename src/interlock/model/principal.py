@@ -15,8 +15,12 @@ class PrincipalKind(enum.StrEnum):
     """Who can make things happen."""
 
     AGENT = "agent"
+    VIEWER = "viewer"
+    """Somebody who may look at everything, and changes nothing."""
     OPERATOR = "operator"
     """A person who proved it: nobody else decides."""
+    ADMIN = "admin"
+    """An operator who may change policies and credentials too; on record they act as operator."""
     PERSON = "person"
     """Whoever a client heard at its own prompt: their word counts, and decides nothing."""
     USER = "user"
@@ -41,7 +45,34 @@ class CredentialMethod(enum.StrEnum):
     RECOVERY_CODE = "recovery-code"
     """An operator kept it elsewhere; it gives them another passphrase, and decides nothing."""
     TOKEN = "token"  # noqa: S105 - the name of a method
-    """An agent has it in its environment; it decides nothing."""
+    """A program has it in its environment: an agent's decides nothing."""
+    SESSION = "session"
+    """A browser has it for some hours, after its person proved who they are."""
+
+
+class Scope(enum.StrEnum):
+    """What a credential is good for."""
+
+    AGENT = "agent"
+    """To ask and to report, in runs of its own."""
+    VIEWER = "viewer"
+    """To look at everything."""
+    OPERATOR = "operator"
+    """To decide, to let runs go on, to set budgets; and to look."""
+    ADMIN = "admin"
+    """To change policies and credentials; and all that an operator may."""
+
+    def covers(self, needed: Scope) -> bool:
+        """Whether this is enough where the other one is needed."""
+        return needed in _COVERED[self]
+
+
+_COVERED: Final = {
+    Scope.AGENT: frozenset((Scope.AGENT,)),
+    Scope.VIEWER: frozenset((Scope.VIEWER,)),
+    Scope.OPERATOR: frozenset((Scope.VIEWER, Scope.OPERATOR)),
+    Scope.ADMIN: frozenset((Scope.VIEWER, Scope.OPERATOR, Scope.ADMIN)),
+}
 
 
 class PassphraseCost(msgspec.Struct, frozen=True, kw_only=True):

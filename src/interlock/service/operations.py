@@ -22,14 +22,14 @@ from interlock.model.events import (
     BudgetChanged,
     Undone,
 )
-from interlock.model.principal import SYSTEM, Principal, PrincipalKind
+from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
 from interlock.model.review import GateAction
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.people.credentials import USUAL_COST, require_operator
-from interlock.service.people.operators import NewOperator, Operator
+from interlock.service.people.operators import NewOperator, Operator, Token
 from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records import approvals, budgets, holds, reviews, runs
@@ -59,7 +59,7 @@ class Operations:
         Where there is an operator, a policy that is looser anywhere needs their token. Returns
         False if it is the same.
         """
-        by = None if token is None else await self._operator(token, "adopt a policy")
+        by = None if token is None else await self._admin(token, "adopt a policy")
         return await self._driver.outside(lambda: self.governor.adopt(policy, project, by))
 
     @entrance
@@ -247,7 +247,7 @@ class Operations:
         self, name: str, passphrase: str, *, token: str, cost: int = USUAL_COST
     ) -> NewOperator:
         """Let another operator in; only an operator's token does."""
-        by = await self._operator(token, "add an operator")
+        by = await self._admin(token, "add an operator")
         return await self._of_people(
             lambda context: operators.add_operator(context, by, name, passphrase, cost=cost)
         )
@@ -257,7 +257,7 @@ class Operations:
         self, passphrase: str, *, token: str, cost: int = USUAL_COST
     ) -> None:
         """Give whose token it is another passphrase; this token opens nothing afterwards."""
-        by = await self._operator(token, "change a passphrase")
+        by = await self._admin(token, "change a passphrase")
         await self._of_people(
             lambda context: operators.change_passphrase(context, by, passphrase, cost=cost)
         )
@@ -276,20 +276,49 @@ class Operations:
     @entrance
     async def revoke_operator(self, name: str, *, token: str) -> None:
         """Let an operator go; only an operator's token does, and the last one stays."""
-        by = await self._operator(token, "revoke an operator")
+        by = await self._admin(token, "revoke an operator")
         await self._of_people(lambda context: operators.revoke_operator(context, by, name))
 
     @entrance
     async def add_agent(self, name: str, *, token: str) -> str:
         """Return a token for an agent, which decides nothing; only an operator's token does."""
-        by = await self._operator(token, "add an agent")
-        return await self._of_people(lambda context: operators.add_agent(context, by, name))
+        return await self._new_token(name, Scope.AGENT, token)
 
     @entrance
     async def revoke_agent(self, name: str, *, token: str) -> None:
         """Let an agent go, with every token it has; only an operator's token does."""
-        by = await self._operator(token, "revoke an agent")
+        by = await self._admin(token, "revoke an agent")
         await self._of_people(lambda context: operators.revoke_agent(context, by, name))
+
+    @entrance
+    async def add_token(self, name: str, *, scope: Scope | str, token: str) -> str:
+        """Return a token for a program, good for what the scope says; only an admin's does."""
+        return await self._new_token(name, Scope(scope), token)
+
+    async def _new_token(self, name: str, scope: Scope, token: str) -> str:
+        by = await self._admin(token, "add a token")
+        return await self._of_people(lambda context: operators.add_token(context, by, name, scope))
+
+    @entrance
+    async def tokens(self) -> Sequence[Token]:
+        """Return the tokens of programs that count, by what the record calls them."""
+        return await self._driver.outside(lambda: operators.all_tokens(self.ledger))
+
+    @entrance
+    async def revoke_token(self, credential: str, *, token: str) -> None:
+        """Let one token of a program go; only an admin's token does."""
+        by = await self._admin(token, "revoke a token")
+        await self._of_people(lambda context: operators.revoke_token(context, by, credential))
+
+    @entrance
+    async def sign_in(self, token: str) -> str:
+        """Return what a browser shows for some hours in place of a token."""
+        return await self._of_people(lambda context: operators.open_session(context, token))
+
+    @entrance
+    async def sign_out(self, session: str) -> None:
+        """Let a session be over."""
+        await self._of_people(lambda context: operators.close_session(context, session))
 
     async def _as_operator(
         self, token: str, operation: str, work: Callable[[Asking], Work[A]]
@@ -299,6 +328,11 @@ class Operations:
 
     async def _operator(self, token: str, operation: str) -> Principal:
         return await self._of_people(lambda context: operators.proven(context, token, operation))
+
+    async def _admin(self, token: str, operation: str) -> Principal:
+        return await self._of_people(
+            lambda context: operators.proven(context, token, operation, Scope.ADMIN)
+        )
 
     async def _of_people(self, perform: Callable[[Context], A]) -> A:
         return await self._driver.outside(lambda: perform(self.governor.context))

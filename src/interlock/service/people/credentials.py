@@ -11,20 +11,28 @@ import hashlib
 import hmac
 import secrets
 import unicodedata
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from interlock.errors import InputError, NotPermittedError
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.transaction import sealed_credential
-from interlock.model.principal import CredentialMethod, PassphraseCost, Principal, PrincipalKind
+from interlock.model.principal import (
+    CredentialMethod,
+    PassphraseCost,
+    Principal,
+    PrincipalKind,
+    Scope,
+)
 from interlock.model.rows import CredentialRow
 from interlock.model.run import LEDGER_RUN
 
 USUAL_COST: Final = 2**16
 """How much work scrypt makes of a passphrase: about a fifth of a second, and 64 MiB."""
 _LEAST_COST, _MOST_COST = 2, 2**20
+SESSION_S: Final = 12 * 60 * 60
+"""How long a browser stays signed in."""
 _SALT_BYTES: Final = 16
 _ID_LENGTH: Final = 12
 _SHORTEST: Final = 12
@@ -103,7 +111,15 @@ def derived_token(passphrase: str, cost: PassphraseCost) -> str:
     return base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
 
-def authenticated(ledger: Ledger, token: str | None) -> Principal:
+class Authentication(NamedTuple):
+    """Who showed a credential, and what that is good for."""
+
+    principal: Principal
+    scope: Scope
+    method: CredentialMethod
+
+
+def authenticated(ledger: Ledger, token: str | None, now: int) -> Authentication:
     """Return whose token this is; raise NotPermittedError if it is nobody's."""
     if token is None:
         raise NotPermittedError(f"no credential was given: {how_to_decide(ledger)}")
@@ -118,7 +134,20 @@ def authenticated(ledger: Ledger, token: str | None) -> Principal:
             "a recovery code decides nothing: `interlock operator recover` takes it, and gives"
             " you another passphrase"
         )
-    return Principal(kind=PrincipalKind(row.kind), name=row.name, credential=credential_id(digest))
+    method = CredentialMethod(row.method)
+    if method is CredentialMethod.SESSION and now >= row.created_at + SESSION_S * 1_000_000:
+        raise NotPermittedError(f"the session of `{row.name}` is over: sign in again")
+    kind = PrincipalKind(row.kind)
+    # Whoever may change policies decides as an operator does.
+    acts_as = PrincipalKind.OPERATOR if kind is PrincipalKind.ADMIN else kind
+    who = Principal(kind=acts_as, name=row.name, credential=credential_id(digest))
+    return Authentication(who, _scope(kind, method), method)
+
+
+def _scope(kind: PrincipalKind, method: CredentialMethod) -> Scope:
+    """Return what a credential is good for; whoever has a passphrase may do everything."""
+    has_passphrase = method is CredentialMethod.PASSPHRASE
+    return Scope.ADMIN if has_passphrase else Scope(kind.value)
 
 
 def valid_credential(ledger: Ledger, digest: str) -> CredentialRow | None:

@@ -18,6 +18,7 @@ from interlock.model.principal import (
     CredentialMethod,
     Principal,
     PrincipalKind,
+    Scope,
 )
 from interlock.model.rows import CredentialRow
 from interlock.model.run import LEDGER_RUN
@@ -30,6 +31,7 @@ from interlock.service.people.credentials import (
     derived_token,
     has_operator,
     how_to_decide,
+    is_sealed,
     new_cost,
     new_recovery_code,
     new_token,
@@ -45,6 +47,7 @@ from interlock.service.records.context import SECOND, Context, checked_name
 T = TypeVar("T")
 
 _LOCKS: Final = (f"run/{LEDGER_RUN}", "credentials")
+_DECIDING: Final = (PrincipalKind.OPERATOR, PrincipalKind.ADMIN)
 _MOST_REFUSALS: Final = 20
 _MINUTE: Final = 60 * SECOND
 
@@ -61,6 +64,16 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
     """What the record calls their credential."""
 
 
+class Token(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program proves itself with, by what the record calls it."""
+
+    name: str
+    scope: Scope
+    since: int
+    """Microseconds since 1970, UTC."""
+    credential: str
+
+
 class NewOperator(msgspec.Struct, frozen=True, kw_only=True):
     """An operator whose passphrase is new, with a code that is shown this once."""
 
@@ -72,11 +85,20 @@ class NewOperator(msgspec.Struct, frozen=True, kw_only=True):
 # Proof.
 
 
-def proven(context: Context, token: str | None, operation: str) -> Principal:
+def proven(
+    context: Context, token: str | None, operation: str, needed: Scope = Scope.OPERATOR
+) -> Principal:
     """Return the operator whose token this is; whoever is refused is on the record."""
     with _noted_refusals(context, operation):
         refuse_descendants(context.ledger.rows)
-        return require_operator(authenticated(context.ledger, token))
+        shown = authenticated(context.ledger, token, context.clock.now())
+        who = require_operator(shown.principal)
+        if not shown.scope.covers(needed):
+            raise NotPermittedError(
+                f"the credential of `{who.name}` may not {operation}: that needs the scope"
+                f" `{needed.value}`, it has `{shown.scope.value}`"
+            )
+        return who
 
 
 def unlocked(context: Context, name: str, passphrase: str) -> str:
@@ -102,9 +124,12 @@ def check_decider(context: Context, operation: str) -> None:
             raise NotPermittedError(how_to_decide(ledger))
 
 
-def refuse_descendants(rows: Rows) -> None:
-    """Raise NotPermittedError in a process that descends from that of a governed run."""
-    for process in processes.ancestors():
+def refuse_descendants(rows: Rows, pid: int | None = None) -> None:
+    """Raise NotPermittedError in a process that descends from that of a governed run.
+
+    With `pid`, for that process: it asks from elsewhere.
+    """
+    for process in processes.ancestors(pid):
         run = rows.run_for(process)
         if run is not None:
             raise NotPermittedError(
@@ -195,7 +220,7 @@ def add_operator(
     fresh = _Fresh(name, passphrase, cost)
 
     def plan(transaction: Transaction) -> NewOperator:
-        if any(row.name == name for row in _valid(transaction, PrincipalKind.OPERATOR)):
+        if name in _people(transaction):
             raise InputError(
                 f"`{name}` is an operator already: `interlock operator passphrase` gives them"
                 " another passphrase"
@@ -210,7 +235,9 @@ def change_passphrase(context: Context, by: Principal, passphrase: str, *, cost:
     fresh = _Fresh(by.name, passphrase, cost)
 
     def plan(transaction: Transaction) -> None:
-        _revoke(context, transaction, by, by.name, CredentialMethod.PASSPHRASE)
+        # Whoever is signed in with the one from before is not any longer.
+        for method in (CredentialMethod.PASSPHRASE, CredentialMethod.SESSION):
+            _revoke(context, transaction, by, by.name, method)
         transaction.append(LEDGER_RUN, fresh.passphrase, at=context.clock.now(), by=by)
 
     _changed(context, by, plan)
@@ -244,7 +271,7 @@ def revoke_operator(context: Context, by: Principal, name: str) -> None:
     """Let an operator go, with passphrase and code; the last one stays."""
 
     def plan(transaction: Transaction) -> None:
-        names = {row.name for row in _valid(transaction, PrincipalKind.OPERATOR)}
+        names = _people(transaction)
         if name not in names:
             raise InputError(f"`{name}` is no operator: look at `interlock operator list`")
         if names == {name}:
@@ -257,33 +284,112 @@ def revoke_operator(context: Context, by: Principal, name: str) -> None:
     _changed(context, by, plan)
 
 
-def add_agent(context: Context, by: Principal, name: str) -> str:
-    """Return a token for an agent: it says who asks, and decides nothing."""
+# Tokens and sessions.
+
+
+def add_token(context: Context, by: Principal, name: str, scope: Scope) -> str:
+    """Return a token for a program: it says who asks, and is good for what the scope says."""
     checked_name("name", name)
     token = new_token()
     event = CredentialGranted(
         digest=token_digest(token),
-        kind=PrincipalKind.AGENT,
+        kind=PrincipalKind(scope.value),
         name=name,
         method=CredentialMethod.TOKEN,
     )
 
     def plan(transaction: Transaction) -> str:
+        if scope is not Scope.AGENT and name in _people(transaction):
+            raise InputError(f"`{name}` is a person here, who signs in: name the token otherwise")
         transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
         return token
 
     return _changed(context, by, plan)
 
 
+def all_tokens(ledger: Ledger) -> list[Token]:
+    """Return every token of a program that counts, the oldest first."""
+    return [
+        Token(
+            name=row.name,
+            scope=Scope(row.kind),
+            since=row.created_at,
+            credential=credential_id(row.digest),
+        )
+        for row in ledger.rows.credentials()
+        if row.method == CredentialMethod.TOKEN.value
+        and row.revoked_at is None
+        and is_sealed(ledger, row)
+    ]
+
+
+def revoke_token(context: Context, by: Principal, credential: str) -> None:
+    """Let one token go, by what the record calls it, and whoever is signed in with it."""
+
+    def plan(transaction: Transaction) -> None:
+        found = [
+            row
+            for row in _valid(transaction)
+            if row.method == CredentialMethod.TOKEN.value
+            and credential_id(row.digest) == credential
+        ]
+        if not found:
+            raise InputError(f"`{credential}` is no token that counts: look at the list of tokens")
+        for row in found:
+            _revoke_row(context, transaction, by, row)
+            _revoke(context, transaction, by, row.name, CredentialMethod.SESSION)
+
+    _changed(context, by, plan)
+
+
 def revoke_agent(context: Context, by: Principal, name: str) -> None:
     """Let an agent go, with every token that it has."""
 
     def plan(transaction: Transaction) -> None:
-        if not any(row.name == name for row in _valid(transaction, PrincipalKind.AGENT)):
+        found = [row for row in _valid(transaction, PrincipalKind.AGENT) if row.name == name]
+        if not found:
             raise InputError(f"agent `{name}` has no token: look at `interlock ledger info`")
-        _revoke(context, transaction, by, name, CredentialMethod.TOKEN)
+        for row in found:
+            _revoke_row(context, transaction, by, row)
 
     _changed(context, by, plan)
+
+
+def open_session(context: Context, token: str) -> str:
+    """Return what a browser shows from now on, for some hours, in place of the token."""
+    ledger = context.ledger
+    with _noted_refusals(context, "sign in"):
+        shown = authenticated(ledger, token, context.clock.now())
+        if shown.scope is Scope.AGENT:
+            raise NotPermittedError(
+                f"`{shown.principal.name}` is an agent: only people and viewers sign in"
+            )
+    session = new_token()
+    event = CredentialGranted(
+        digest=token_digest(session),
+        kind=PrincipalKind(shown.scope.value),
+        name=shown.principal.name,
+        method=CredentialMethod.SESSION,
+    )
+    _at_once(context, shown.principal, event)
+    return session
+
+
+def close_session(context: Context, session: str) -> None:
+    """Let a session be over; one that is over already stays so."""
+    digest = token_digest(session)
+    row = context.ledger.rows.credential(digest)
+    if row is None or row.revoked_at is not None or row.method != CredentialMethod.SESSION.value:
+        return
+    by = Principal(kind=PrincipalKind(row.kind), name=row.name, credential=credential_id(digest))
+    _at_once(context, by, CredentialRevoked(digest=digest, name=row.name))
+
+
+def _at_once(context: Context, by: Principal, event: CredentialGranted | CredentialRevoked) -> None:
+    def plan(transaction: Transaction) -> None:
+        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+
+    context.ledger.execute(Work(plan, locks=_LOCKS))
 
 
 class _Fresh:
@@ -322,7 +428,7 @@ def _changed(context: Context, by: Principal, plan: Callable[[Transaction], T]) 
     require_operator(by)
 
     def checked(transaction: Transaction) -> T:
-        own = [row for row in _valid(transaction, PrincipalKind.OPERATOR) if row.name == by.name]
+        own = [row for row in _valid(transaction, *_DECIDING) if row.name == by.name]
         if by.credential not in [credential_id(row.digest) for row in own]:
             raise NotPermittedError(f"operator `{by.name}` was let go meanwhile")
         return plan(transaction)
@@ -330,12 +436,20 @@ def _changed(context: Context, by: Principal, plan: Callable[[Transaction], T]) 
     return context.ledger.execute(Work(checked, locks=_LOCKS))
 
 
-def _valid(transaction: Transaction, kind: PrincipalKind) -> list[CredentialRow]:
+def _valid(transaction: Transaction, *kinds: PrincipalKind) -> list[CredentialRow]:
+    """Return the credentials that count: of these kinds, or of all."""
     return [
         row
         for row in transaction.credentials()
-        if row.kind == kind.value and row.revoked_at is None
+        if row.revoked_at is None and (not kinds or row.kind in kinds)
     ]
+
+
+def _people(transaction: Transaction) -> set[str]:
+    """Return the names of everybody with a passphrase."""
+    return {
+        row.name for row in _valid(transaction) if row.method == CredentialMethod.PASSPHRASE.value
+    }
 
 
 def _revoke(
@@ -345,12 +459,18 @@ def _revoke(
     name: str,
     method: CredentialMethod | None = None,
 ) -> None:
-    """Revoke what somebody has: an operator's two, or by one method only."""
-    kind = PrincipalKind.AGENT if method is CredentialMethod.TOKEN else PrincipalKind.OPERATOR
-    for row in _valid(transaction, kind):
-        if row.name == name and method in (None, CredentialMethod(row.method)):
-            event = CredentialRevoked(digest=row.digest, name=name)
-            transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+    """Revoke what somebody signs in with: all of it, or by one method only."""
+    for row in _valid(transaction):
+        is_of_program = row.method == CredentialMethod.TOKEN.value
+        if row.name == name and not is_of_program and method in (None, row.method):
+            _revoke_row(context, transaction, by, row)
+
+
+def _revoke_row(
+    context: Context, transaction: Transaction, by: Principal, row: CredentialRow
+) -> None:
+    event = CredentialRevoked(digest=row.digest, name=row.name)
+    transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
 
 
 def _second_setup(ledger: Ledger) -> NotPermittedError:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from interlock.errors import DecidedError, InputError, NotPermittedError
+from interlock.errors import DecidedError, InputError, NotPermittedError, UnknownError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -163,7 +163,7 @@ def _wait_for_news(listener: Listener, longest_s: float, is_wanted: Callable[[],
 
 def unknown_approval(approval_id: str) -> InputError:
     """Return the error for an id that names no approval."""
-    return InputError(f"there is no approval `{approval_id}`: look at `interlock approvals`")
+    return UnknownError(f"there is no approval `{approval_id}`: look at `interlock approvals`")
 
 
 def _what_became(approval: Approval, now: int) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from interlock.errors import InputError
+from interlock.errors import InputError, UnknownError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction, account_from
@@ -62,7 +62,7 @@ class Recorded:
 
 def unknown_run(run_id: str) -> InputError:
     """Return the error for an id that names no run."""
-    return InputError(f"there is no run `{run_id}`: look at `interlock runs`")
+    return UnknownError(f"there is no run `{run_id}`: look at `interlock runs`")
 
 
 def policy_limits(policy: Policy) -> Mapping[str, Limits]:

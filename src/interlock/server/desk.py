@@ -1,0 +1,105 @@
+"""What every page and every endpoint works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from interlock.errors import UnavailableError
+from interlock.ledger.abbreviations import found_run
+from interlock.model.principal import Principal
+from interlock.server.access.identity import Doorkeeper, Identity, is_agent
+from interlock.server.access.rate import RateLimit
+from interlock.server.access.sign_in import Attempts, Links
+from interlock.server.driver import ServerDriver
+from interlock.server.news import News
+from interlock.server.problem import Refused
+from interlock.service.governor import Governor
+from interlock.service.interlock import Interlock
+from interlock.service.operations import Operations
+from interlock.service.people.operators import all_tokens
+from interlock.service.run_operations import RunOperations
+
+Replay = Callable[[str], object]
+"""Decides a run again, by its id, and returns what came of it."""
+
+
+class Listening(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a server is, for whoever looks for one: nothing of it is secret."""
+
+    pid: int
+    url: str | None
+    """Where browsers and programs of other machines ask."""
+    socket: str
+    ledger: str
+    since: int
+    is_demo: bool = False
+
+
+def _no_replay(run_id: str) -> object:
+    raise UnavailableError(f"run `{run_id}` cannot be replayed here: use `interlock replay`")
+
+
+class Desk:
+    """The governor of one ledger, the news of it, and who may ask."""
+
+    def __init__(self, governor: Governor, *, replay: Replay = _no_replay) -> None:
+        self.governor: Final = governor
+        self.ledger: Final = governor.ledger
+        self.operations: Final = Interlock(governor)
+        """The words of Interlock, for whoever works on a thread."""
+        self.replay: Final = replay
+        self.news: Final = News(governor.ledger, governor.clock)
+        self.driver: Final = ServerDriver(self.news)
+        self.doorkeeper: Final = Doorkeeper(governor.ledger, governor.clock)
+        self.links: Final = Links(governor.clock)
+        self.attempts: Final = Attempts(governor.clock)
+        self.rate: Final = RateLimit()
+        self.listening: Listening | None = None
+        """Where it is asked, once that is known."""
+
+    def now(self) -> int:
+        """Return the present moment, in microseconds since 1970, UTC."""
+        return self.governor.clock.now()
+
+    def asking(self, principal: Principal | None) -> Operations:
+        """Return the words of Interlock for whoever awaits, as somebody who asks."""
+        return Operations(self.governor, self.driver, principal)
+
+    async def run(self, who: Identity, text: str) -> RunOperations:
+        """Return the words for one run; an agent is let into its own runs only."""
+        run_id = await self.driver.outside(lambda: self._own_run(who, text))
+        return RunOperations(self.governor, run_id, self.driver, who.principal)
+
+    def _own_run(self, who: Identity, text: str) -> str:
+        run = found_run(self.ledger.rows, text)
+        self.check_own(who, run.id, run.agent)
+        return run.id
+
+    def check_own(self, who: Identity, run_id: str, agent: str) -> None:
+        """Raise Refused where an agent asks for a run of another one."""
+        if is_agent(who) and not self.is_own(who, agent):
+            raise Refused(
+                403, f"run `{run_id}` is not one of `{who.name}`: an agent asks for its own"
+            )
+
+    def is_own(self, who: Identity, agent: str) -> bool:
+        """Whether a run of such an agent is that of an agent who asks.
+
+        Whoever shows no credential has the runs of all agents that have none.
+        """
+        if who.principal is not None:
+            return who.principal.name == agent
+        return agent not in {each.name for each in all_tokens(self.ledger)}
+
+    async def start(self) -> None:
+        """Begin to listen to the ledger."""
+        self.news.call_for_each(self.doorkeeper.note)
+        await self.news.start()
+
+    async def close(self) -> None:
+        """Let everybody go who waits."""
+        await self.news.close()
+        self.driver.close()

@@ -1,0 +1,105 @@
+"""Bytes in and out: bodies with a limit, JSON both ways, answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+import msgspec
+
+from interlock.server.problem import Refused
+from interlock.views.units import json_text
+
+Scope = dict[str, Any]
+"""What an ASGI server tells of a request."""
+Message = Mapping[str, Any]
+Headers = Iterable[tuple[str, str]]
+
+LARGEST_BODY: Final = 4 * 2**20
+"""More than any action needs: a larger one is refused, unread."""
+_BODY_S: Final = 20.0
+"""So long a client may take to send what it announced."""
+JSON: Final = "application/json"
+_DECODER: Final = msgspec.json.Decoder()
+
+
+class Receive:
+    """What arrives of a request."""
+
+    def __init__(self, receive: Any) -> None:  # noqa: ANN401 - as ASGI has it
+        self._receive = receive
+
+    async def body(self, largest: int = LARGEST_BODY) -> bytes:
+        """Return the whole body; raise Refused where it is too large or too slow."""
+        try:
+            async with asyncio.timeout(_BODY_S):
+                return await self._collected(largest)
+        except TimeoutError:
+            raise Refused(408, f"the body did not arrive within {_BODY_S:g} seconds") from None
+
+    async def _collected(self, largest: int) -> bytes:
+        parts: list[bytes] = []
+        length, is_more = 0, True
+        while is_more:
+            message: Message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise Refused(400, "the client went away before it had sent everything")
+            part = cast("bytes", message.get("body", b""))
+            length += len(part)
+            if length > largest:
+                raise Refused(
+                    413, f"the body is larger than {largest:,} bytes: send less at a time"
+                )
+            parts.append(part)
+            is_more = bool(message.get("more_body"))
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def json_table(body: bytes, content_type: str) -> dict[str, object]:
+    """Return the table that a body holds; an empty one is an empty table."""
+    if not body:
+        return {}
+    if content_type.partition(";")[0].strip().lower() not in ("", JSON):
+        raise Refused(415, f"the body is `{content_type[:60]}`, expected `{JSON}`")
+    try:
+        found = _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the body is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Refused(400, "the body is not a JSON object")
+    return cast("dict[str, object]", found)
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a value as JSON."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # Half of a character, as cut-off text has.
+        return json_text(value).encode()
+
+
+async def send_answer(
+    send: Any,  # noqa: ANN401 - as ASGI has it
+    status: int,
+    body: bytes,
+    content_type: str = JSON,
+    headers: Headers = (),
+) -> None:
+    """Send a whole answer."""
+    sent = [
+        (b"content-type", content_type.encode("ascii")),
+        (b"content-length", str(len(body)).encode("ascii")),
+        *((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": sent})
+    await send({"type": "http.response.body", "body": body})
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """Return a header of a request, empty where there is none; two of one name are refused."""
+    found = [value for each, value in scope["headers"] if each == name]
+    if len(found) > 1:
+        raise Refused(400, f"the header `{name.decode()}` stands there twice")
+    return found[0].decode("latin-1") if found else ""
