@@ -1,0 +1,242 @@
+"""The templates of the console: how values become text that nobody can smuggle anything into.
+
+Whatever comes from an agent, a repository or a tool is text. Characters that would not show, or
+would lie about the order of others, are written out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import jinja2
+import msgspec
+from markupsafe import Markup, escape
+
+from interlock.errors import InputError
+from interlock.views import units
+from interlock.views.lookup import SHORT
+
+_HERE: Final = Path(__file__).parent.parent
+_TEMPLATES: Final = _HERE / "templates"
+STATIC: Final = _HERE / "static"
+"""Where the style, the script and the emblem are."""
+
+_SECOND: Final = 1_000_000
+_JUST_NOW_S: Final = 10
+_ODD: Final = re.compile(
+    # Controls but tab and newline; soft hyphen; marks of direction and of width nothing; fillers;
+    # spaces that are not one; separators of lines; halves of characters; private; tags.
+    "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"
+    "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ue000-\uf8ff"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001345f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U0010ffff]"
+)
+_QUOTED: Final = re.compile(r"`([^`\n]+)`")
+_WORDS: Final = {
+    "require-confirmation": "ask",
+    "expired": "ran out",
+    "completed": "finished",
+}
+"""What a person reads for a word of the engine, where it is another one."""
+_TONES: Final = {
+    "allow": "allow continue finish finished completed advance granted passed go-on lifted at-work",
+    "save": "checkpoint saved save",
+    "warn": "warn throttle retry failed-once nudge careful",
+    "ask": "require-confirmation ask asks pause paused review waits question",
+    "block": "block stop stopped halted denied failed aborted refused",
+}
+_TONE_OF: Final = {word: tone for tone, words in _TONES.items() for word in words.split()}
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """When the chains were last held against what they say."""
+
+    at: int
+    whole: bool
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands around every page."""
+
+    now: int
+    """Microseconds since 1970, UTC, like every time here."""
+    position: int
+    """The end of the order of writing, from where news are followed."""
+    waiting: int
+    who: str
+    scope: str
+    csrf: str
+    theme: str | None
+    keys: bool
+    """Whether single letters are keys."""
+    ledger: str
+    records: int
+    checked: Checked | None
+    policy: str
+    frozen: str | None
+    """Why the loop stands still, where a person stopped it."""
+
+
+def rendered(
+    template: str, title: str, values: Mapping[str, object], frame: Frame, part: str | None = None
+) -> str:
+    """Return a page, or only the part of that name; raise InputError where there is none."""
+    found = _environment().get_template(template)
+    # The macros are made anew: they know the frame, also where a part is shown alone.
+    macros = _environment().get_template("macros.html").make_module({"frame": frame})
+    known = {**values, "here": _here(template), "title": title, "frame": frame, "m": macros}
+    if part is None:
+        return found.render(known)
+    block = found.blocks.get(f"part_{part}") or _base_blocks().get(f"part_{part}")
+    if block is None:
+        raise InputError(f"page `{template}` has no part `{part}`")
+    return "".join(block(found.new_context(known)))
+
+
+def _here(template: str) -> str:
+    """Return under which name of the navigation a page stands."""
+    page = template.removesuffix(".html").partition("_")[0]
+    return "runs" if page in ("run", "decision") else page
+
+
+@cache
+def static_path(name: str) -> str:
+    """Return the address of a file under `STATIC`: another content has another address."""
+    content = (STATIC / name).read_bytes()
+    return f"/static/{hashlib.sha256(content).hexdigest()[:16]}/{name}"
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals["static"] = static_path
+    made.filters.update(FILTERS)
+    return made
+
+
+@cache
+def _base_blocks() -> Mapping[str, Callable[[jinja2.runtime.Context], Iterator[str]]]:
+    return _environment().get_template("base.html").blocks
+
+
+def shown(text: object) -> Markup:
+    """Return text of anybody: what would not show is written out in a box."""
+    parts: list[Markup] = []
+    last, whole = 0, str(text)
+    for odd in _ODD.finditer(whole):
+        parts += (escape(whole[last : odd.start()]), _box(odd.group()))
+        last = odd.end()
+    parts.append(escape(whole[last:]))
+    return Markup("").join(parts)
+
+
+def _box(char: str) -> Markup:
+    return Markup('<span class="odd">U+{:04X}</span>').format(ord(char))
+
+
+def plain(text: object) -> str:
+    """Return text of anybody in one line, for titles and attributes: what is odd is escaped."""
+    return " ".join(_ODD.sub(_escaped, str(text)).split())
+
+
+def _escaped(odd: re.Match[str]) -> str:
+    code = ord(odd.group())
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def said(text: str, capital: bool = True) -> Markup:  # noqa: FBT001, FBT002 - a filter's argument
+    """Return a sentence of ours: what stands in backticks as code, the first letter a capital."""
+    pieces = _QUOTED.split(text)
+    if capital:
+        pieces[0] = pieces[0][:1].upper() + pieces[0][1:]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(shown(piece)) if place % 2 else shown(piece)
+        for place, piece in enumerate(pieces)
+    )
+
+
+def tone(word: object) -> str:
+    """Return the colour of a decision or a state: the name of its class."""
+    return _TONE_OF.get(str(word).replace(" ", "-"), "none")
+
+
+def word(word: object) -> str:
+    """Return what a badge says."""
+    return _WORDS.get(str(word), str(word))
+
+
+def iso(at: int) -> str:
+    """Return a point in time for programs."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at // _SECOND))
+
+
+def ago(at: int, now: int) -> str:
+    """Return how long ago something was; the script counts on in the same words."""
+    return "just now" if now - at < _JUST_NOW_S * _SECOND else f"{units.span(now - at)} ago"
+
+
+def left(at: int, now: int) -> str:
+    """Return how much time is left, such as `8:28`."""
+    return units.offset(at - now)
+
+
+def money(micros: int) -> str:
+    """Return an amount of money in cents, smaller ones exactly."""
+    return (
+        f"${micros / 1_000_000:,.2f}" if not micros or micros >= 10_000 else units.dollars(micros)
+    )
+
+
+def tokens(number: int) -> str:
+    """Return a number in three digits, such as `64.5 k`."""
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            share = number / size
+            digits = 2 if share < 10 and unit != "k" else 1 if share < 100 else 0
+            return f"{share:.{digits}f} {unit}"
+    return str(number)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return units.counted(number, noun)
+
+
+def short(text: str) -> str:
+    """Return the beginning of an id."""
+    return text[:SHORT]
+
+
+FILTERS: Final[Mapping[str, Callable[..., str]]] = {
+    "shown": shown,
+    "plain": plain,
+    "said": said,
+    "tone": tone,
+    "word": word,
+    "iso": iso,
+    "moment": units.moment,
+    "clock": units.time_of_day,
+    "ago": ago,
+    "left": left,
+    "money": money,
+    "tokens": tokens,
+    "counted": counted,
+    "short": short,
+    "duration": units.duration,
+    "span": units.span,
+    "size": units.size,
+}
+"""What templates call on values."""
