@@ -14,6 +14,7 @@ from interlock.errors import InputError, InterlockError, PolicyError
 SUMMARIES: Final = {
     "tour": "Take the guided tour: real questions, real answers; nothing of yours is run.",
     "setup": "Make the first operator; once, at a terminal.",
+    "serve": "Answer agents and people: HTTP, live events, and the console in a browser.",
     "check": "Ask whether a command, a tool call or an edit may happen.",
     "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
     "init": "Write a policy file that shows every key with its default, as comments.",
@@ -53,6 +54,7 @@ _HOMES: Final = {
     name: module
     for module, names in (
         ("tour.tour_command", "tour"),
+        ("commands.serve_command", "serve"),
         ("commands.check_command", "check"),
         ("commands.policy_commands", "rules init policy"),
         ("commands.run_commands", "runs show explain"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, cast
 
 import msgspec
@@ -11,9 +11,11 @@ import msgspec
 from interlock.server.problem import Refused
 from interlock.views.units import json_text
 
-Scope = dict[str, Any]
+Scope = MutableMapping[str, Any]
 """What an ASGI server tells of a request."""
-Message = Mapping[str, Any]
+Message = MutableMapping[str, Any]
+Receiver = Callable[[], Awaitable[Message]]
+Sender = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[str, str]]
 
 LARGEST_BODY: Final = 4 * 2**20
@@ -24,36 +26,29 @@ JSON: Final = "application/json"
 _DECODER: Final = msgspec.json.Decoder()
 
 
-class Receive:
-    """What arrives of a request."""
+async def whole_body(receive: Receiver, largest: int = LARGEST_BODY) -> bytes:
+    """Return all that is sent; raise Refused where it is too much or too slow."""
+    try:
+        async with asyncio.timeout(_BODY_S):
+            return await _collected(receive, largest)
+    except TimeoutError:
+        raise Refused(408, f"the body did not arrive within {_BODY_S:g} seconds") from None
 
-    def __init__(self, receive: Any) -> None:  # noqa: ANN401 - as ASGI has it
-        self._receive = receive
 
-    async def body(self, largest: int = LARGEST_BODY) -> bytes:
-        """Return the whole body; raise Refused where it is too large or too slow."""
-        try:
-            async with asyncio.timeout(_BODY_S):
-                return await self._collected(largest)
-        except TimeoutError:
-            raise Refused(408, f"the body did not arrive within {_BODY_S:g} seconds") from None
-
-    async def _collected(self, largest: int) -> bytes:
-        parts: list[bytes] = []
-        length, is_more = 0, True
-        while is_more:
-            message: Message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise Refused(400, "the client went away before it had sent everything")
-            part = cast("bytes", message.get("body", b""))
-            length += len(part)
-            if length > largest:
-                raise Refused(
-                    413, f"the body is larger than {largest:,} bytes: send less at a time"
-                )
-            parts.append(part)
-            is_more = bool(message.get("more_body"))
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+async def _collected(receive: Receiver, largest: int) -> bytes:
+    parts: list[bytes] = []
+    length, is_more = 0, True
+    while is_more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "the client went away before it had sent everything")
+        part = cast("bytes", message.get("body", b""))
+        length += len(part)
+        if length > largest:
+            raise Refused(413, f"the body is larger than {largest:,} bytes: send less at a time")
+        parts.append(part)
+        is_more = bool(message.get("more_body"))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def json_table(body: bytes, content_type: str) -> dict[str, object]:
@@ -81,7 +76,7 @@ def json_bytes(value: object) -> bytes:
 
 
 async def send_answer(
-    send: Any,  # noqa: ANN401 - as ASGI has it
+    send: Sender,
     status: int,
     body: bytes,
     content_type: str = JSON,

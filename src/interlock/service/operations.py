@@ -7,7 +7,7 @@ same words serve programs without an event loop (see `interlock.service.interloc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import TypeVar, Unpack, cast
 
 from interlock import settings
 from interlock.ledger.abbreviations import found_approval, found_run, found_scope
@@ -196,6 +196,11 @@ class Operations:
     async def close(self) -> None:
         """Leave the ledger in good order."""
         await self._driver.outside(self.ledger.close)
+
+    @entrance
+    async def begin(self, task: str, **fields: Unpack[RunFields]) -> RunState:
+        """Start a run, and return it as it is on record."""
+        return await self.start(task, fields)
 
     async def start(self, task: str, fields: RunFields) -> RunState:
         """Start a run: of the agent that asks, unless another is named."""

@@ -50,6 +50,10 @@ class Identity(NamedTuple):
         return hmac.new(self.token.encode(), b"csrf", hashlib.sha256).hexdigest()
 
 
+EVERYBODY: Final = Identity(Scope.VIEWER, None)
+"""Whoever is not asked who they are."""
+
+
 class Doorkeeper:
     """Knows whose credential is shown; asked for each request."""
 

@@ -48,6 +48,7 @@ class RunFields(TypedDict, total=False):
     """The folder it works in: checkpoints are taken there."""
     process: int | None
     """The process it is started for, by its number; without one, the process that starts it.
+    0 is a process of another machine.
 
     Nothing that descends from it decides: the commands of an agent descend from its client.
     """
@@ -105,7 +106,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
         tree_limits=(new.tree_budget or _NO_BUDGET).limits(),
         own_places=context.own_places,
         workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
-        process=own_name() if new.process is None else process_name(new.process),
+        process=_named_process(new.process),
     )
 
     def plan(transaction: Transaction) -> RunState:
@@ -116,6 +117,13 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
 
     parents = () if new.parent is None else (f"run/{new.parent}",)
     return Work(plan, locks=(f"run/{run_id}", *parents))
+
+
+def _named_process(process: int | None) -> str:
+    """Return what names the process that a run is for: 0 is one that nothing is known of."""
+    if process is None:
+        return own_name()
+    return process_name(process) if process else ""
 
 
 def resume_run(state: RunState, process: int | None) -> Callable[[Asked], Work[None]] | None:

@@ -1,0 +1,162 @@
+"""`interlock serve`: one place for many agents and their people."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from interlock import settings
+from interlock.backtest.run_replay import Replayed, replay_run
+from interlock.cli.call.ledger_access import close_at_exit, current_time
+from interlock.cli.call.options import chosen_place, ledger_call, print_json, show, wants_json
+from interlock.cli.call.terminal import terminal
+from interlock.cli.text.render import Span, Tone, badge_line, labelled_lines, print_lines
+from interlock.errors import NotPermittedError, UnavailableError
+from interlock.service.governor import Governor
+from interlock.service.ledgers import open_governor
+from interlock.service.people.credentials import has_operator
+from interlock.service.people.operators import check_setup
+from interlock.service.policies.policy_files import load_policy
+from interlock.views import units
+
+if TYPE_CHECKING:
+    from interlock.server.desk import Desk, Listening
+    from interlock.server.server_process import ServerOptions
+
+_PORT: Final = 7420
+
+
+@ledger_call("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", default=_PORT, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--no-tcp", is_flag=True, help="Listen on the Unix socket only.")
+@click.option(
+    "--tls-certificate", metavar="FILE", type=click.Path(path_type=Path), help="For HTTPS."
+)
+@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its key.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A name that it is asked by.")
+@click.option("--idle-exit", metavar="SECONDS", type=click.FloatRange(1), help="End when unused.")
+def serve_command(
+    *,
+    host: str,
+    port: int,
+    no_tcp: bool,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
+    names: tuple[str, ...],
+    idle_exit: float | None,
+) -> None:
+    """Answer agents and people: HTTP, live events, and the console in a browser.
+
+    It runs until Ctrl-C. What was answered is on record; whoever still waits is told to come
+    back.
+    """
+    _require_extra()
+    from interlock.server.server_process import ServerOptions  # noqa: PLC0415 - only with the extra
+
+    options = ServerOptions(
+        places=settings.current_server_places(chosen_place()),
+        host=None if no_tcp else host,
+        port=port,
+        certificate=tls_certificate,
+        key=tls_key,
+        names=names,
+        idle_s=idle_exit,
+    )
+    run_server(lambda: _governor(chosen_place()), options, show_ready)
+
+
+def run_server(
+    opened: Callable[[], Governor],
+    options: ServerOptions,
+    when_ready: Callable[[Desk, Listening], None],
+) -> None:
+    """Serve a ledger until it is enough, unless another server does already."""
+    import uvloop  # noqa: PLC0415 - only with the extra
+
+    from interlock.server.desk import Desk  # noqa: PLC0415 - the same
+    from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
+
+    with only_server(options.places) as other:
+        if other is not None:
+            _show_other(other)
+            return
+        governor = opened()
+        close = close_at_exit(governor.ledger)
+        try:
+            desk = Desk(governor, replay=lambda run_id: _replayed(governor, run_id))
+
+            async def serve() -> None:
+                await ServerProcess(desk, options).run(lambda ready: when_ready(desk, ready))
+
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(serve())
+        finally:
+            close()
+
+
+def show_ready(desk: Desk, listening: Listening) -> None:
+    """Say where it is, and how a person comes in."""
+    if wants_json():
+        print_json(listening)
+        return
+    lines = [badge_line("SERVING", Tone.ALLOW, listening.url or listening.socket)]
+    for label, text in (("ledger", listening.ledger), ("socket", listening.socket)):
+        lines.extend(labelled_lines(label, text))
+    lines.extend(labelled_lines("console", _way_in(desk, listening)))
+    print_lines([*lines, (Span("Ctrl-C ends it; what was answered is on record", Tone.FAINT),)])
+
+
+def _way_in(desk: Desk, listening: Listening) -> str:
+    """Return how a person comes in; the first of all by a link that only a terminal shows."""
+    if listening.url is None:
+        return "none: it listens on the Unix socket only"
+    if has_operator(desk.ledger):
+        return f"{listening.url}/login, or `interlock login` for a link that opens once"
+    try:
+        check_setup(desk.governor.context)
+        with terminal() as at:
+            at.show(f"open this once, within ten minutes: {entry_link(desk, listening, '')}")
+    except NotPermittedError as refusal:
+        return str(refusal)
+    return "by the link above: it makes you the first operator"
+
+
+def entry_link(desk: Desk, listening: Listening, token: str) -> str:
+    """Return a link that opens the console once, as whoever the token is of."""
+    return f"{listening.url}/enter?code={desk.links.new(token)}"
+
+
+def _governor(place: str) -> Governor:
+    """Open the ledger under the user's own policy: what a folder says is for runs in it."""
+    return open_governor(
+        place, policy=load_policy(user=settings.current_places().user, project=None)
+    )
+
+
+def _replayed(governor: Governor, run_id: str) -> list[Replayed]:
+    return list(replay_run(governor.ledger.rows, run_id))
+
+
+def _show_other(other: Listening) -> None:
+    since = units.span(current_time() - other.since)
+    lines = [badge_line("SERVING", Tone.WARN, f"already, for {since}: process {other.pid}")]
+    for label, text in (
+        ("console", other.url or "none"),
+        ("socket", other.socket),
+        ("ledger", other.ledger),
+    ):
+        lines.extend(labelled_lines(label, text))
+    show(other, lines)
+
+
+def _require_extra() -> None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise UnavailableError(
+            "the server needs the extra `server`: pip install 'interlock[server]'"
+        )

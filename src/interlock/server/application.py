@@ -1,0 +1,177 @@
+"""The ASGI application: every request comes in here, and every failure goes out in one shape."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Route, Router
+
+from interlock.errors import InterlockError
+from interlock.server.access.identity import EVERYBODY, Identity, require_scope
+from interlock.server.console.console import Console
+from interlock.server.desk import Desk
+from interlock.server.endpoint import NO_CONTENT, Call, Endpoint
+from interlock.server.problem import Refused, problem_of
+from interlock.server.wire import (
+    Message,
+    Receiver,
+    Scope,
+    Sender,
+    header,
+    json_bytes,
+    json_table,
+    send_answer,
+    whole_body,
+)
+
+_LOG: Final = logging.getLogger("interlock.server")
+_PROBLEM: Final = "application/problem+json"
+_SAFE: Final = ("GET", "HEAD")
+_LONGEST_QUERY: Final = 8_192
+_HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self';"
+        b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_NOT_KEPT: Final = (b"cache-control", b"no-store")
+
+
+class Application:
+    """Finds who answers; and sees to what holds for every answer."""
+
+    def __init__(
+        self, desk: Desk, endpoints: Sequence[Endpoint], *, hosts: Sequence[str] = ()
+    ) -> None:
+        self._desk = desk
+        self._hosts = frozenset((*_LOOPBACK, *hosts))
+        self._console = Console(desk)
+        routes = [
+            Route(each.path, _Handler(desk, each), methods=[each.method]) for each in endpoints
+        ]
+        self._router = Router([*routes, *self._console.routes], redirect_slashes=False)
+
+    async def __call__(self, scope: Scope, receive: Receiver, send: Sender) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise Refused(400, "only HTTP is spoken here")
+        outgoing = _Outgoing(send)
+        scope["app"] = self
+        scope["state"]["request_id"] = outgoing.request_id
+        try:
+            self._check(scope)
+            await self._router(scope, receive, outgoing)
+        except Exception as error:  # noqa: BLE001 - whatever fails is answered
+            await self._tell(error, scope, outgoing)
+
+    def _check(self, scope: Scope) -> None:
+        """Raise Refused for what is no request to this server."""
+        if len(scope["query_string"]) > _LONGEST_QUERY:
+            raise Refused(400, f"the query is longer than {_LONGEST_QUERY:,} bytes")
+        if scope["state"].get("peer") is not None:
+            return
+        name = header(scope, b"host").rpartition(":")[0] or header(scope, b"host")
+        if name.lower() not in self._hosts:
+            # A page elsewhere may have its name point here: its browser then sends that name.
+            raise Refused(421, f"this server is not `{name[:100]}`: ask it by its own name")
+
+    async def _tell(self, error: Exception, scope: Scope, outgoing: _Outgoing) -> None:
+        error = _refusal(error)
+        told = problem_of(error, outgoing.request_id)
+        if not isinstance(error, (Refused, InterlockError)):
+            _LOG.exception("request %s failed", outgoing.request_id, exc_info=error)
+        if outgoing.has_begun:
+            raise error
+        headers = error.headers if isinstance(error, Refused) else ()
+        if told.status == 503:
+            headers = (*headers, ("retry-after", "1"))
+        if scope["path"].startswith(_PROGRAMS):
+            await send_answer(outgoing, told.status, json_bytes(told), _PROBLEM, headers)
+        else:
+            await self._console.tell(scope, outgoing, told, headers)
+
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_PROGRAMS: Final = ("/v1/", "/healthz", "/readyz", "/metrics")
+
+
+def _refusal(error: Exception) -> Exception:
+    """Return what a router says of a path or a method, as everything else is said."""
+    if not isinstance(error, HTTPException):
+        return error
+    if error.status_code == 404:
+        return Refused(404, "there is nothing at this address")
+    allowed = (error.headers or {}).get("Allow", "")
+    return Refused(error.status_code, f"expected {allowed}", (("allow", allowed),))
+
+
+class _Outgoing:
+    """What is sent, with the headers that every answer has."""
+
+    def __init__(self, send: Sender) -> None:
+        self._send = send
+        self.request_id = secrets.token_hex(8)
+        self.has_begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            own = list(message["headers"])
+            if not any(name == b"cache-control" for name, _ in own):
+                own.append(_NOT_KEPT)
+            message["headers"] = [*own, *_HEADERS, (b"x-request-id", self.request_id.encode())]
+        await self._send(message)
+
+
+class _Handler:
+    """Answers what one endpoint is for."""
+
+    def __init__(self, desk: Desk, endpoint: Endpoint) -> None:
+        self._desk = desk
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receiver, send: Sender) -> None:
+        endpoint = self._endpoint
+        who = await admitted(self._desk, scope, endpoint)
+        body = b"" if scope["method"] in _SAFE else await whole_body(receive)
+        call = Call(
+            desk=self._desk,
+            who=who,
+            params=scope["path_params"],
+            query=dict(parse_qsl(scope["query_string"].decode("latin-1"))),
+            table=json_table(body, header(scope, b"content-type")),
+        )
+        answer = await endpoint.perform(call)
+        status = NO_CONTENT if answer is None else endpoint.status
+        await send_answer(send, status, b"" if answer is None else json_bytes(answer))
+
+
+async def admitted(desk: Desk, scope: Scope, endpoint: Endpoint) -> Identity:
+    """Return who asks, if they may ask this; raise Refused if not."""
+    if endpoint.scope is None:
+        return EVERYBODY
+    who = await desk.driver.outside(lambda: desk.doorkeeper.identity(scope))
+    require_scope(who, endpoint.scope)
+    if who.has_cookie and scope["method"] not in _SAFE:
+        raise Refused(403, "what a browser changes comes from a page: programs send a token")
+    wait_s = desk.rate.wait_s(who.token or f"pid {who.peer}")
+    if wait_s:
+        raise Refused(
+            429,
+            f"`{who.name}` asks too often: wait {wait_s:.2f} seconds",
+            (("retry-after", str(int(wait_s) + 1)),),
+        )
+    if endpoint.decides:
+        await desk.driver.outside(lambda: desk.doorkeeper.refuse_governed(who, scope))
+    return who

@@ -1,0 +1,326 @@
+"""The process of a server: its sockets, its one place among others, and how it begins and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from interlock.errors import InputError, UnavailableError
+from interlock.server.access.peer import peer_of_socket
+from interlock.server.api.endpoints import ENDPOINTS
+from interlock.server.application import Application
+from interlock.server.desk import Desk, Listening
+from interlock.settings import ServerPlaces
+
+PORT: Final = 7420
+_BACKLOG: Final = 1024
+_KEPT_ALIVE_S: Final = 75
+_GRACE_S: Final = 10
+_HEAD_S: Final = 15.0
+"""So long a client may take to say what it wants."""
+_LARGEST_HEAD: Final = 64 * 1024
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+_LISTENING: Final = msgspec.json.Decoder(Listening)
+
+Background = Callable[[Desk], Awaitable[None]]
+"""What goes on beside the answers, until it is cancelled."""
+
+
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server is to be reached."""
+
+    places: ServerPlaces
+    host: str | None = "127.0.0.1"
+    """Where it listens for TCP; None for nowhere."""
+    port: int = PORT
+    certificate: Path | None = None
+    key: Path | None = None
+    names: tuple[str, ...] = ()
+    """By which names it may be asked besides those of the loopback."""
+    idle_s: float | None = None
+    """After so long without a request it ends by itself."""
+    is_demo: bool = False
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP for clients that may be slow, large or of another user."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as its class has it
+        super().connection_made(transport)
+        connection = transport.get_extra_info("socket")
+        peer = peer_of_socket(connection)
+        self.app_state = {**self.app_state, "peer": peer}
+        self._head_bytes = 0
+        self._patience = self.loop.call_later(_HEAD_S, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.cancel()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(name, value)
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._patience.cancel()
+        super().on_headers_complete()
+
+    def _count(self, *parts: bytes) -> None:
+        self._head_bytes += sum(map(len, parts))
+        if self._head_bytes > _LARGEST_HEAD:
+            raise ValueError("the head of the request is too large")
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals are somebody else's, and who says when it has begun."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config)
+        self._sockets = sockets
+        self.has_begun = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Leave them alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and say so."""
+        await super().startup(sockets)
+        self.has_begun.set()
+
+    async def answer(self) -> None:
+        """Answer until it is told that it is enough."""
+        await self.serve(self._sockets)
+
+
+class ServerProcess:
+    """One server: it answers until a signal says that it is enough."""
+
+    def __init__(
+        self, desk: Desk, options: ServerOptions, background: Sequence[Background] = ()
+    ) -> None:
+        _check(options)
+        self._desk = desk
+        self._options = options
+        self._background = background
+        self._enough = asyncio.Event()
+
+    async def run(self, when_ready: Callable[[Listening], None]) -> None:
+        """Answer; what was begun is finished before it ends."""
+        options, places = self._options, self._options.places
+        unix, tcp = _unix_socket(places.socket), None
+        try:
+            tcp = _tcp_socket(options)
+            application = Application(self._desk, ENDPOINTS, hosts=options.names)
+            servers = [_Server(_config(application, None, None), [unix])]
+            if tcp is not None:
+                config = _config(application, options.certificate, options.key)
+                servers.append(_Server(config, [tcp]))
+            listening = self._listening(tcp)
+            self._desk.listening = listening
+            await self._desk.start()
+            await self._answer(servers, listening, when_ready)
+        finally:
+            for left in (places.socket, places.note):
+                left.unlink(missing_ok=True)
+
+    def end(self) -> None:
+        """Let it be enough."""
+        self._enough.set()
+
+    def _listening(self, tcp: socket.socket | None) -> Listening:
+        return Listening(
+            pid=os.getpid(),
+            url=_url(self._options, tcp),
+            socket=str(self._options.places.socket),
+            ledger=self._desk.ledger.store.name,
+            since=self._desk.now(),
+            is_demo=self._options.is_demo,
+        )
+
+    async def _answer(
+        self,
+        servers: Sequence[_Server],
+        listening: Listening,
+        when_ready: Callable[[Listening], None],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, self.end)
+        serving = [loop.create_task(server.answer()) for server in servers]
+        beside = [loop.create_task(_beside(each, self._desk)) for each in self._background]
+        beside.append(loop.create_task(_idle(servers, self._options.idle_s, self._enough)))
+        for server in servers:
+            await server.has_begun.wait()
+        _write_note(self._options.places.note, listening)
+        when_ready(listening)
+        await self._enough.wait()
+        for task in beside:
+            task.cancel()
+        # Whoever waits for news is told that there will be none; then connections can end.
+        await self._desk.news.close()
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*serving, *beside, return_exceptions=True)
+        await self._desk.close()
+
+
+async def _beside(work: Background, desk: Desk) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        await work(desk)
+
+
+async def _idle(
+    servers: Sequence[uvicorn.Server], idle_s: float | None, enough: asyncio.Event
+) -> None:
+    """End a server that nobody has asked anything for so long."""
+    if idle_s is None:
+        return
+    seen, since = -1, 0.0
+    loop = asyncio.get_running_loop()
+    while not enough.is_set():
+        asked = sum(each.server_state.total_requests for each in servers)
+        is_busy = any(each.server_state.tasks for each in servers)
+        if asked != seen or is_busy:
+            seen, since = asked, loop.time()
+        elif loop.time() - since >= idle_s:
+            enough.set()
+        await asyncio.sleep(min(1.0, idle_s / 4))
+
+
+def _config(app: Application, certificate: Path | None, key: Path | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        loop="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEPT_ALIVE_S,
+        timeout_graceful_shutdown=_GRACE_S,
+        backlog=_BACKLOG,
+        ssl_certfile=None if certificate is None else str(certificate),
+        ssl_keyfile=None if key is None else str(key),
+        ssl_version=ssl.PROTOCOL_TLS_SERVER,
+    )
+
+
+def _check(options: ServerOptions) -> None:
+    """Raise InputError where others could listen in."""
+    has_tls = options.certificate is not None and options.key is not None
+    if options.host is not None and options.host not in _LOOPBACK and not has_tls:
+        raise InputError(
+            f"`{options.host}` is not this machine alone: give `--tls-certificate` and `--tls-key`,"
+            " or listen on 127.0.0.1"
+        )
+
+
+def _url(options: ServerOptions, tcp: socket.socket | None) -> str | None:
+    if tcp is None:
+        return None
+    scheme = "http" if options.certificate is None else "https"
+    host = options.names[0] if options.names else options.host or ""
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{tcp.getsockname()[1]}"
+
+
+def _unix_socket(path: Path) -> socket.socket:
+    """Return a socket in a folder that nobody else can look into."""
+    own_folder(path.parent)
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind(str(path))
+    path.chmod(0o600)
+    made.listen(_BACKLOG)
+    made.setblocking(False)  # noqa: FBT003 - as the library has it
+    return made
+
+
+def _tcp_socket(options: ServerOptions) -> socket.socket | None:
+    if options.host is None:
+        return None
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((options.host, options.port))
+    except OSError as error:
+        made.close()
+        raise UnavailableError(
+            f"port {options.port} of {options.host} is taken: {error.strerror}; choose another one"
+            " with `--port`"
+        ) from error
+    made.listen(_BACKLOG)
+    made.setblocking(False)  # noqa: FBT003 - as the library has it
+    return made
+
+
+def own_folder(folder: Path) -> None:
+    """Make a folder that is this user's alone; raise InputError where it is not."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or not folder.is_dir() or folder.is_symlink():
+        raise InputError(f"{folder} is not a folder of this user: remove it")
+    folder.chmod(0o700)
+
+
+@contextlib.contextmanager
+def only_server(places: ServerPlaces) -> Generator[Listening | None]:
+    """Be the one server of a ledger on this machine; yield the other one where there is one."""
+    own_folder(places.folder)
+    with places.lock.open("a") as lock:
+        if not _locked(lock):
+            yield running_server(places)
+            return
+        yield None
+
+
+def running_server(places: ServerPlaces) -> Listening | None:
+    """Return what the server of these places says about itself, if one runs."""
+    try:
+        with places.lock.open("a") as lock:
+            if _locked(lock):
+                return None
+        return _LISTENING.decode(places.note.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _locked(lock: IO[Any]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_note(place: Path, listening: Listening) -> None:
+    """Write it as a whole: whoever reads it finds all of it, or none."""
+    beside = place.with_suffix(".new")
+    beside.write_bytes(msgspec.json.encode(listening))
+    beside.replace(place)
