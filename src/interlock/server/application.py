@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
+from itertools import count
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -17,6 +18,7 @@ from interlock.server.console.console import Console
 from interlock.server.desk import Desk
 from interlock.server.endpoint import NO_CONTENT, Call, Endpoint
 from interlock.server.problem import Refused, problem_of
+from interlock.server.question_lane import LongWay, Plain
 from interlock.server.wire import (
     Message,
     Receiver,
@@ -45,6 +47,10 @@ _HEADERS: Final = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_PLAIN_HEADERS: Final = ((b"x-content-type-options", b"nosniff"),)
+"""What is no page needs no more."""
+_PROCESS: Final = secrets.token_hex(4)
+_REQUESTS: Final = count(1)
 _NOT_KEPT: Final = (b"cache-control", b"no-store")
 
 
@@ -66,12 +72,14 @@ class Application:
         """Answer one request."""
         if scope["type"] != "http":
             raise Refused(400, "only HTTP is spoken here")
-        outgoing = _Outgoing(send)
+        is_programs = scope["path"].startswith(_PROGRAMS)
+        outgoing = _Outgoing(send, _PLAIN_HEADERS if is_programs else _HEADERS)
         scope["app"] = self
         scope["state"]["request_id"] = outgoing.request_id
         try:
             self._check(scope)
-            await self._router(scope, receive, outgoing)
+            if not await self._shortly(scope, receive, outgoing):
+                await self._router(scope, receive, outgoing)
         except Exception as error:  # noqa: BLE001 - whatever fails is answered
             await self._tell(error, scope, outgoing)
 
@@ -85,6 +93,27 @@ class Application:
         if name.lower() not in self._hosts:
             # A page elsewhere may have its name point here: its browser then sends that name.
             raise Refused(421, f"this server is not `{name[:100]}`: ask it by its own name")
+
+    async def _shortly(self, scope: Scope, receive: Receiver, send: Sender) -> bool:
+        """Answer a plain question of an agent that is known; return False for everything else."""
+        path: str = scope["path"]
+        if not path.endswith(_ACTIONS) or scope["method"] != "POST":
+            return False
+        desk = self._desk
+        who = desk.doorkeeper.known_agent(scope)
+        run = desk.governor.known(path[len(_RUNS) : -len(_ACTIONS)])
+        if who is None or run is None or not desk.doorkeeper.is_known_own(who, run.agent):
+            return False
+        check_rate(desk, who)
+        key = header(scope, b"idempotency-key") or None
+        body = await whole_body(receive)
+        try:
+            answer = await desk.lane.answer(Plain(run.id, who.principal, key, body))
+        except LongWay:
+            await self._router(scope, _sent_again(body), send)
+        else:
+            await send_answer(send, 200, answer)
+        return True
 
     async def _tell(self, error: Exception, scope: Scope, outgoing: _Outgoing) -> None:
         error = _refusal(error)
@@ -102,6 +131,8 @@ class Application:
             await self._console.tell(scope, outgoing, told, headers)
 
 
+_RUNS: Final = "/v1/runs/"
+_ACTIONS: Final = "/actions"
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _PROGRAMS: Final = ("/v1/", "/healthz", "/readyz", "/metrics")
 
@@ -119,9 +150,10 @@ def _refusal(error: Exception) -> Exception:
 class _Outgoing:
     """What is sent, with the headers that every answer has."""
 
-    def __init__(self, send: Sender) -> None:
+    def __init__(self, send: Sender, headers: Sequence[tuple[bytes, bytes]]) -> None:
         self._send = send
-        self.request_id = secrets.token_hex(8)
+        self._headers = headers
+        self.request_id = f"{_PROCESS}{next(_REQUESTS):08x}"
         self.has_begun = False
 
     async def __call__(self, message: Message) -> None:
@@ -130,7 +162,7 @@ class _Outgoing:
             own = list(message["headers"])
             if not any(name == b"cache-control" for name, _ in own):
                 own.append(_NOT_KEPT)
-            message["headers"] = [*own, *_HEADERS, (b"x-request-id", self.request_id.encode())]
+            message["headers"] = [*own, *self._headers, (b"x-request-id", self.request_id.encode())]
         await self._send(message)
 
 
@@ -165,13 +197,27 @@ async def admitted(desk: Desk, scope: Scope, endpoint: Endpoint) -> Identity:
     require_scope(who, endpoint.scope)
     if who.has_cookie and scope["method"] not in _SAFE:
         raise Refused(403, "what a browser changes comes from a page: programs send a token")
-    wait_s = desk.rate.wait_s(who.token or f"pid {who.peer}")
+    check_rate(desk, who)
+    if endpoint.decides:
+        await desk.driver.outside(lambda: desk.doorkeeper.refuse_governed(who, scope))
+    return who
+
+
+def check_rate(desk: Desk, who: Identity) -> None:
+    """Raise Refused where somebody asks more often than anybody needs to."""
+    wait_s = desk.rate.wait_s(who.token) if who.token else 0.0
     if wait_s:
         raise Refused(
             429,
             f"`{who.name}` asks too often: wait {wait_s:.2f} seconds",
             (("retry-after", str(int(wait_s) + 1)),),
         )
-    if endpoint.decides:
-        await desk.driver.outside(lambda: desk.doorkeeper.refuse_governed(who, scope))
-    return who
+
+
+def _sent_again(body: bytes) -> Receiver:
+    """Return what receives a body that was read already."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive

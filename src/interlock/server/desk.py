@@ -16,10 +16,10 @@ from interlock.server.access.sign_in import Attempts, Links
 from interlock.server.driver import ServerDriver
 from interlock.server.news import News
 from interlock.server.problem import Refused
+from interlock.server.question_lane import QuestionLane
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
-from interlock.service.people.operators import all_tokens
 from interlock.service.run_operations import RunOperations
 
 Replay = Callable[[str], object]
@@ -53,6 +53,7 @@ class Desk:
         self.replay: Final = replay
         self.news: Final = News(governor.ledger, governor.clock)
         self.driver: Final = ServerDriver(self.news)
+        self.lane: Final = QuestionLane(governor)
         self.doorkeeper: Final = Doorkeeper(governor.ledger, governor.clock)
         self.links: Final = Links(governor.clock)
         self.attempts: Final = Attempts(governor.clock)
@@ -80,26 +81,18 @@ class Desk:
 
     def check_own(self, who: Identity, run_id: str, agent: str) -> None:
         """Raise Refused where an agent asks for a run of another one."""
-        if is_agent(who) and not self.is_own(who, agent):
+        if is_agent(who) and not self.doorkeeper.is_own(who, agent):
             raise Refused(
                 403, f"run `{run_id}` is not one of `{who.name}`: an agent asks for its own"
             )
 
-    def is_own(self, who: Identity, agent: str) -> bool:
-        """Whether a run of such an agent is that of an agent who asks.
-
-        Whoever shows no credential has the runs of all agents that have none.
-        """
-        if who.principal is not None:
-            return who.principal.name == agent
-        return agent not in {each.name for each in all_tokens(self.ledger)}
-
     async def start(self) -> None:
         """Begin to listen to the ledger."""
-        self.news.call_for_each(self.doorkeeper.note)
-        await self.news.start()
+        await self.news.start(self.doorkeeper.refresh)
+        self.lane.start()
 
     async def close(self) -> None:
         """Let everybody go who waits."""
         await self.news.close()
+        await self.lane.close()
         self.driver.close()

@@ -21,7 +21,7 @@ from interlock.service.records.approvals import unknown_approval
 _PAGE: Final = 500
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 0.5
-_BREATH_S: Final = 0.01
+_BREATH_S: Final = 0.02
 """So long news are gathered before they are told: a busy ledger is looked at once for many."""
 _MOST_UNHEARD: Final = 1_000
 
@@ -62,8 +62,8 @@ class News:
         self._subscribers: set[Subscriber] = set()
         self._waiting: dict[str, set[asyncio.Event]] = {}
         """Who waits for anything in a run."""
-        self._always: list[Callable[[Item], None]] = []
         self._position = 0
+        self._when_changed: Callable[[], None] = _nothing
         self._task: asyncio.Task[None] | None = None
         self._thread: threading.Thread | None = None
 
@@ -72,12 +72,9 @@ class News:
         """The place up to which everything was told."""
         return self._position
 
-    def call_for_each(self, callback: Callable[[Item], None]) -> None:
-        """Call back, on the event loop, for whatever is recorded from now on."""
-        self._always.append(callback)
-
-    async def start(self) -> None:
-        """Begin to listen."""
+    async def start(self, when_changed: Callable[[], None]) -> None:
+        """Begin to listen; whenever anything was recorded, call back on another thread."""
+        self._when_changed = when_changed
         self._loop = asyncio.get_running_loop()
         listener = await asyncio.to_thread(self._ledger.listen)
         head = await asyncio.to_thread(self._ledger.rows.head)
@@ -182,15 +179,21 @@ class News:
         while not self._over.is_set():
             await self._woken.wait()
             self._woken.clear()
-            while page := await asyncio.to_thread(self._page, self._position):
+            while page := await asyncio.to_thread(self._heard):
                 for item in page:
                     self._hand_out(item)
                 self._position = page[-1].position
             await asyncio.sleep(_BREATH_S)
 
+    def _heard(self) -> list[Item]:
+        """Return what is new; nothing of it is read while nobody listens."""
+        self._when_changed()
+        if self._subscribers or self._waiting:
+            return self._page(self._position)
+        self._position = self._ledger.rows.head().records
+        return []
+
     def _hand_out(self, item: Item) -> None:
-        for callback in self._always:
-            callback(item)
         for subscriber in self._subscribers:
             subscriber.tell(item)
         for event in self._waiting.get(item.run_id, ()):
@@ -198,6 +201,10 @@ class News:
 
     def _page(self, after: int) -> list[Item]:
         return [_item(row) for row in self._ledger.rows.written(after=after, limit=_PAGE)]
+
+
+def _nothing() -> None:
+    pass
 
 
 def _item(written: WrittenRow) -> Item:

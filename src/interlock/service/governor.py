@@ -174,6 +174,10 @@ class Governor:
             self._known[run_id] = known
         return known
 
+    def known(self, run_id: str) -> RunState | None:
+        """Return a run as it was when it was last looked up here, without looking."""
+        return self._known.get(run_id)
+
     def forget(self, run_id: str) -> None:
         """Look at the record again when a run is asked about next."""
         self._known.pop(run_id, None)

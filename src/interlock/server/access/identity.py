@@ -13,12 +13,11 @@ from interlock.model.principal import Principal, PrincipalKind, Scope
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Clock
 from interlock.server.access.peer import Peer, pids_at
-from interlock.server.news import Item
 from interlock.server.problem import Refused
 from interlock.server.wire import Scope as AsgiScope
 from interlock.server.wire import header
 from interlock.service.people.credentials import Authentication, authenticated
-from interlock.service.people.operators import refuse_descendants
+from interlock.service.people.operators import all_tokens, refuse_descendants
 
 _MOST_KNOWN: Final = 4096
 _BEARER: Final = "bearer "
@@ -61,11 +60,33 @@ class Doorkeeper:
         self._ledger = ledger
         self._clock = clock
         self._known: dict[str, Authentication] = {}
+        self._seen = 0
+        self._agents: frozenset[str] | None = None
+        """The agents that have tokens, once that was looked up."""
 
-    def note(self, item: Item) -> None:
+    def refresh(self) -> None:
         """Look at credentials again once any of them changed."""
-        if item.run_id == LEDGER_RUN:
+        own = self._ledger.rows.run(LEDGER_RUN)
+        seen, self._seen = self._seen, 0 if own is None else own.seq
+        if seen != self._seen:
             self._known.clear()
+            self._agents = None
+
+    def is_own(self, who: Identity, agent: str) -> bool:
+        """Whether a run of such an agent is that of an agent who asks.
+
+        Whoever shows no credential has the runs of all agents that have none.
+        """
+        if who.principal is not None:
+            return who.principal.name == agent
+        if self._agents is None:
+            self._agents = frozenset(each.name for each in all_tokens(self._ledger))
+        return agent not in self._agents
+
+    def is_known_own(self, who: Identity, agent: str) -> bool:
+        """Whether it is, where that can be said without looking into the ledger."""
+        is_known = who.principal is not None or self._agents is not None
+        return is_known and self.is_own(who, agent)
 
     def identity(self, scope: AsgiScope) -> Identity:
         """Return who asks; raise Refused where nobody can tell. It may look into the ledger."""
@@ -83,6 +104,19 @@ class Doorkeeper:
             "no credential was shown: send `Authorization: Bearer TOKEN`, or sign in at /login",
             _TO_SIGN_IN,
         )
+
+    def known_agent(self, scope: AsgiScope) -> Identity | None:
+        """Return an agent that is known already; None where that has to be looked up."""
+        peer: Peer | None = scope["state"].get("peer")
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if not given:
+            is_own = peer is not None and peer.uid == os.getuid()
+            return Identity(Scope.AGENT, None, peer=peer) if is_own else None
+        token = given[len(_BEARER) :].decode("latin-1")
+        known = self._known.get(token)
+        if known is None or known.scope is not Scope.AGENT:
+            return None
+        return Identity(Scope.AGENT, known.principal, token, peer=peer)
 
     def shown(self, token: str) -> Authentication:
         """Return whose credential it is."""

@@ -26,7 +26,7 @@ async def _start(call: Call) -> RunFigures:
         raise InputError(f"`task` is {task!r}, expected a text: what the run is for")
     who, desk = call.who, call.desk
     agent = table.setdefault("agent", who.name)
-    if not await desk.driver.outside(lambda: desk.is_own(who, str(agent))):
+    if not await desk.driver.outside(lambda: desk.doorkeeper.is_own(who, str(agent))):
         raise Refused(403, f"`{who.name}` starts no run for `{str(agent)[:60]}`: leave `agent` out")
     table["process"] = 0 if who.peer is None else table.get("process", who.peer.pid)
     return run_figures(await call.words.begin(task, **table))
