@@ -105,7 +105,7 @@ def _served(home: Path) -> Generator[tuple[str, str, str, int]]:
     words = [sys.executable, "-m", "interlock", "serve", "--port", "0", "--json"]
     server = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        said = json.loads(server.stdout.readline()) if server.stdout else {}
+        said: dict[str, str] = json.loads(server.stdout.readline() if server.stdout else "{}")
         yield said["url"], said["socket"], tokens, server.pid
     finally:
         server.terminate()
@@ -149,7 +149,7 @@ def _serve_bare(path: str) -> None:
     tcp.bind(("127.0.0.1", 0))
     for each in (unix, tcp):
         each.listen(1024)
-        each.setblocking(False)
+        each.setblocking(False)  # noqa: FBT003 - as the library has it
     print(tcp.getsockname()[1], flush=True)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(uvicorn.Server(config).serve([unix, tcp]))

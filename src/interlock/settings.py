@@ -229,6 +229,11 @@ def current_server_places(ledger: str) -> ServerPlaces:
     )
 
 
+def current_demo_folder() -> Path:
+    """Return where the demo keeps its own ledger: nothing of the user's is in it."""
+    return _state_folder(os.environ, Path.home()) / "demo"
+
+
 _LONGEST_SOCKET: Final = 100
 """So many bytes every system takes as the name of a socket."""
 

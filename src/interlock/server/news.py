@@ -12,10 +12,11 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Final, NamedTuple
 
+from interlock.errors import LedgerError
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.rows import WrittenRow
-from interlock.ports import Clock
+from interlock.ports import Clock, Listener
 from interlock.service.records.approvals import unknown_approval
 
 _PAGE: Final = 500
@@ -76,19 +77,12 @@ class News:
         """Begin to listen; whenever anything was recorded, call back on another thread."""
         self._when_changed = when_changed
         self._loop = asyncio.get_running_loop()
-        listener = await asyncio.to_thread(self._ledger.listen)
+        first = await asyncio.to_thread(self._ledger.listen)
         head = await asyncio.to_thread(self._ledger.rows.head)
         self._position = head.records
 
-        def listen() -> None:
-            try:
-                while not self._over.is_set():
-                    if listener.wait(_LET_GO_S):
-                        self._wake()
-            finally:
-                listener.close()
-
-        self._thread = threading.Thread(target=listen, name="interlock-news", daemon=True)
+        name = "interlock-news"
+        self._thread = threading.Thread(target=self._listen, args=(first,), name=name, daemon=True)
         self._thread.start()
         self._task = self._loop.create_task(self._tell())
 
@@ -161,6 +155,18 @@ class News:
                         await event.wait()
         finally:
             self._forget(run_id, event)
+
+    def _listen(self, listener: Listener) -> None:
+        while not self._over.is_set():
+            try:
+                if listener.wait(_LET_GO_S):
+                    self._wake()
+            except Exception:  # noqa: BLE001 - a store that is gone for a while comes back
+                self._over.wait(_LET_GO_S)
+                with contextlib.suppress(LedgerError):
+                    listener.close()
+                    listener = self._ledger.listen()
+        listener.close()
 
     def _forget(self, run_id: str, event: asyncio.Event) -> None:
         waiting = self._waiting.get(run_id, set())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from interlock import settings
 from interlock.backtest.run_replay import Replayed, replay_run
@@ -25,6 +27,7 @@ from interlock.service.policies.policy_files import load_policy
 from interlock.views import units
 
 if TYPE_CHECKING:
+    from interlock.cli.demo.demo_server import Demo
     from interlock.server.desk import Desk, Listening
     from interlock.server.server_process import ServerOptions
 
@@ -40,6 +43,7 @@ _PORT: Final = 7420
 )
 @click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its key.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A name that it is asked by.")
+@click.option("--demo", is_flag=True, help="Show agents that play, in a ledger of their own.")
 @click.option("--idle-exit", metavar="SECONDS", type=click.FloatRange(1), help="End when unused.")
 def serve_command(
     *,
@@ -49,6 +53,7 @@ def serve_command(
     tls_certificate: Path | None,
     tls_key: Path | None,
     names: tuple[str, ...],
+    demo: bool,
     idle_exit: float | None,
 ) -> None:
     """Answer agents and people: HTTP, live events, and the console in a browser.
@@ -57,18 +62,40 @@ def serve_command(
     back.
     """
     _require_extra()
-    from interlock.server.server_process import ServerOptions  # noqa: PLC0415 - only with the extra
+    from interlock.cli.demo.demo_server import Demo  # noqa: PLC0415 - only with the extra
+    from interlock.server.server_process import ServerOptions  # noqa: PLC0415 - the same
 
+    shown = Demo() if demo else None
+    place = chosen_place() if shown is None else shown.ledger
     options = ServerOptions(
-        places=settings.current_server_places(chosen_place()),
+        places=settings.current_server_places(place),
         host=None if no_tcp else host,
         port=port,
         certificate=tls_certificate,
         key=tls_key,
         names=names,
         idle_s=idle_exit,
+        is_demo=demo,
     )
-    run_server(lambda: _governor(chosen_place()), options, show_ready)
+    if shown is None:
+        run_server(lambda: _governor(place), options, show_ready)
+    else:
+        run_server(shown.opened, options, partial(_show_demo, shown))
+        shown.end()
+
+
+def _show_demo(demo: Demo, desk: Desk, listening: Listening) -> None:
+    """Say how to look at it: nothing in it is worth a secret."""
+    link = entry_link(desk, listening, demo.token)
+    demo.begin(desk)
+    if wants_json():
+        print_json({**msgspec.to_builtins(listening), "link": link})
+        return
+    lines = [badge_line("DEMO", Tone.ALLOW, "agents at work, and some of them wait for you")]
+    lines.extend(labelled_lines("open", link, Tone.STRONG))
+    lines.extend(labelled_lines("", "the link opens once, within ten minutes; nothing is run"))
+    lines.extend(labelled_lines("ledger", listening.ledger))
+    print_lines([*lines, (Span("  Ctrl-C ends it", Tone.FAINT),)])
 
 
 def run_server(

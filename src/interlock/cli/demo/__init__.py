@@ -1,0 +1,1 @@
+"""Agents that only play: what `interlock serve --demo` shows."""

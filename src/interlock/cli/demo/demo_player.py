@@ -1,0 +1,145 @@
+"""Plays the stories of the demo: some of it as if it had happened, the rest as it happens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, cycle
+from typing import Final, NamedTuple
+
+from interlock.cli.demo.demo_stories import STORIES, Deed, Story
+from interlock.errors import InterlockError
+from interlock.model.answers import Answer
+from interlock.model.budget import Budget, TokenUsage
+from interlock.model.review import TestCounts
+from interlock.service.interlock import Interlock, Run
+from interlock.service.records.context import SystemClock
+from interlock.service.records.observations import Seen
+
+_MODEL: Final = "claude-sonnet-4-5"
+_MINUTE: Final = 60 * 1_000_000
+_PACE_S: Final = 2.5
+_PATIENCE_S: Final = 3_600.0
+_AGAIN_S: Final = 30.0
+
+
+class DemoClock:
+    """Tells the time that it is told to, and then the real one."""
+
+    def __init__(self) -> None:
+        self._real = SystemClock()
+        self.at: int | None = None
+
+    def now(self) -> int:
+        """Return the time."""
+        return self._real.now() if self.at is None else self.at
+
+
+class _Moment(NamedTuple):
+    at: int
+    story: Story
+    deed: Deed
+
+
+def play_past(interlock: Interlock, clock: DemoClock) -> dict[str, Run]:
+    """Play what happened before anybody looked; return the runs by their tasks."""
+    now = clock.now()
+    runs: dict[str, Run] = {}
+    held: set[str] = set()
+    for moment in sorted(_moments(now), key=lambda each: each.at):
+        clock.at = moment.at
+        story = moment.story
+        if story.task not in runs:
+            runs[story.task] = _begun(interlock, story, runs)
+        if story.task not in held and not _play(runs[story.task], moment.deed):
+            held.add(story.task)
+    clock.at = None
+    return runs
+
+
+def _moments(now: int) -> Iterator[_Moment]:
+    """Yield everything that happened, spread over the time until a little ago."""
+    for number, story in enumerate(STORIES):
+        begun = now - story.began_min * _MINUTE
+        ended = now - _MINUTE * (1 + number)
+        for place, deed in enumerate(story.before):
+            yield _Moment(begun + place * (ended - begun) // len(story.before), story, deed)
+
+
+def _begun(interlock: Interlock, story: Story, runs: dict[str, Run]) -> Run:
+    above = runs.get(story.below)
+    return interlock.run(
+        story.task,
+        agent=story.agent,
+        client=story.client,
+        project=story.project,
+        budget=Budget(cost_usd=story.dollars),
+        parent=None if above is None else above.id,
+        process=0,
+    )
+
+
+def _play(run: Run, deed: Deed, wait_s: float | None = None) -> bool:
+    """Do one thing, if it may be done; return False where the run has to wait for a person."""
+    if not run.step(deed.says or None):
+        return False
+    output = deed.tokens // 12
+    run.usage(TokenUsage(input_tokens=deed.tokens - output, output_tokens=output), model=_MODEL)
+    answer = _asked(run, deed, wait_s)
+    if answer.allowed:
+        seen: Seen = {"exit_code": deed.exit_code, "duration_ms": int(1000 * deed.seconds)}
+        if deed.passed is not None:
+            seen["tests"] = TestCounts(passed=deed.passed, failed=deed.failed)
+        run.observe(answer, **seen)
+    return not answer.waits_for_person
+
+
+def _asked(run: Run, deed: Deed, wait_s: float | None) -> Answer:
+    if deed.path:
+        return run.may_edit(deed.path, deed.content, wait_s=wait_s)
+    if deed.tool:
+        return run.tool(deed.tool, deed.params, wait_s=wait_s)
+    return run.command(deed.command, wait_s=wait_s)
+
+
+class LiveAgents:
+    """Agents that ask over the server's own socket, until it is enough."""
+
+    def __init__(self, connect: Callable[[], Interlock], runs: dict[str, Run]) -> None:
+        self._connect = connect
+        self._ids = {task: run.id for task, run in runs.items()}
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Let every agent go on, each on a thread of its own."""
+        for number, story in enumerate(STORIES):
+            args = (story, number * _PACE_S / len(STORIES))
+            thread = threading.Thread(target=self._live, args=args, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """Let it be enough; whoever waits for a person is not waited for."""
+        self._over.set()
+
+    def _live(self, story: Story, late_s: float) -> None:
+        if self._over.wait(late_s):
+            return
+        # A server that ends takes its agents with it: nobody has to hear of that.
+        try:
+            with self._connect() as interlock:
+                run = interlock.resume(self._ids[story.task])
+                self._go_on(run, _left(story))
+        except (InterlockError, OSError):
+            self._over.wait(_AGAIN_S)
+
+    def _go_on(self, run: Run, deeds: Iterable[Deed]) -> None:
+        for deed in deeds:
+            if not _play(run, deed, _PATIENCE_S) or self._over.wait(_PACE_S):
+                return
+
+
+def _left(story: Story) -> Iterator[Deed]:
+    """Yield what an agent does from now on: what it waits for, then the rest over and over."""
+    return chain(story.before[-1:], cycle(story.after))
