@@ -9,12 +9,13 @@ from markupsafe import Markup
 
 from interlock.model.step import StepDecision
 from interlock.server.console import charts
+from interlock.views.run_curves import Bands, Mark, Point, Results, StepBar, Trend
 
-BANDS = charts.Bands(restricted_below=0.7, read_only_below=0.5, min_coherence=0.4, max_rework=0.3)
+BANDS = Bands(restricted_below=0.7, read_only_below=0.5, min_coherence=0.4, max_rework=0.3)
 
 
-def bars(count: int, answer: StepDecision = StepDecision.CONTINUE) -> list[charts.StepBar]:
-    return [charts.StepBar(each, each, 1000 + 100 * each, answer) for each in range(count)]
+def bars(count: int, answer: StepDecision = StepDecision.CONTINUE) -> list[StepBar]:
+    return [StepBar(each, each, 1000 + 100 * each, answer) for each in range(count)]
 
 
 def drawn(chart: Markup) -> ET.Element:
@@ -28,17 +29,17 @@ EVERY = {
     "spark-empty": charts.sparkline([]),
     "tokens": charts.token_chart(
         bars(28),
-        charts.Trend(slope=0.082, limit=0.02, steps=10),
-        [charts.Mark(20, "save", "saved"), charts.Mark(27, "ask", "pause")],
+        Trend(slope=0.082, limit=0.02, steps=10),
+        [Mark(20, "save", "saved"), Mark(27, "ask", "pause")],
     ),
-    "tokens-one": charts.token_chart(bars(1), charts.Trend(0.5, 0.02, 10), ()),
-    "tokens-none": charts.token_chart([charts.StepBar(0, 0, 0, StepDecision.STOP)], None, ()),
+    "tokens-one": charts.token_chart(bars(1), Trend(0.5, 0.02, 10), ()),
+    "tokens-none": charts.token_chart([StepBar(0, 0, 0, StepDecision.STOP)], None, ()),
     "tokens-empty": charts.token_chart([], None, ()),
     "coherence": charts.coherence_chart(
-        [charts.Point(step, 1 - step / 20, step / 40) for step in range(28)], BANDS
+        [Point(step, 1 - step / 20, step / 40) for step in range(28)], BANDS
     ),
     "coherence-empty": charts.coherence_chart([], BANDS),
-    "results": charts.results_chart([charts.Results(7, 6, 12), charts.Results(9, 0, 0)]),
+    "results": charts.results_chart([Results(7, 6, 12), Results(9, 0, 0)]),
     "results-empty": charts.results_chart([]),
     "burn": charts.burn_down([3_000_000, 2_000_000], 3_000_000, 24),
     "burn-empty": charts.burn_down([], 0, None),
@@ -91,7 +92,7 @@ def test_each_answer_leads_to_its_step() -> None:
 
 
 def test_text_is_escaped_where_it_is_put_in() -> None:
-    hostile = charts.Mark(0, "ask", "</text><script>alert(1)</script>")
+    hostile = Mark(0, "ask", "</text><script>alert(1)</script>")
 
     chart = charts.token_chart(bars(3), None, [hostile])
 

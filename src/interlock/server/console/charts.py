@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from markupsafe import Markup
 
 from interlock.model.step import StepDecision
 from interlock.views import units
+from interlock.views.run_curves import Bands, Mark, Point, Results, StepBar, Trend
 
 TONES: Final = {
     StepDecision.CONTINUE: "",
@@ -29,65 +30,6 @@ SPARK_BARS: Final = 24
 
 _Shape = tuple[str, dict[str, str], str]
 """An element: its name, its attributes, and the text within."""
-
-
-class StepBar(NamedTuple):
-    """One step, or several in a row."""
-
-    first: int
-    last: int
-    tokens: int
-    """On average, where it is several."""
-    answer: StepDecision
-    """The most severe of them."""
-
-    @property
-    def name(self) -> str:
-        """Which steps it stands for."""
-        return (
-            f"step {self.first}" if self.first == self.last else f"steps {self.first}-{self.last}"
-        )
-
-
-class Mark(NamedTuple):
-    """Something that happened at a step, named above the chart."""
-
-    step: int
-    tone: str
-    text: str
-
-
-class Trend(NamedTuple):
-    """How fast the tokens grow over the last steps, as a share of their average."""
-
-    slope: float
-    limit: float
-    steps: int
-
-
-class Point(NamedTuple):
-    """What was known of a run at one step."""
-
-    step: int
-    coherence: float | None
-    rework: float | None
-
-
-class Bands(NamedTuple):
-    """Where privileges shrink, and how much rework may be."""
-
-    restricted_below: float
-    read_only_below: float
-    min_coherence: float
-    max_rework: float
-
-
-class Results(NamedTuple):
-    """What one run of the tests came to."""
-
-    step: int
-    failed: int
-    passed: int
 
 
 def thin_bar(share: float, tone: str = "", held: float = 0.0) -> Markup:
