@@ -17,7 +17,8 @@ from interlock.model.budget import BudgetBalance, Dimension, ScopeKind
 from interlock.model.facts import HoldKind
 from interlock.model.rows import RunRow
 from interlock.model.run import RunState, RunStatus
-from interlock.model.step import Checkpoint
+from interlock.model.step import Checkpoint, StepDecision
+from interlock.model.verdict import Decision
 from interlock.policy.config.document import Policy
 from interlock.service.policies.policy_book import stored_policy
 from interlock.service.policies.policy_files import default_policy
@@ -112,6 +113,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     figures: RunFigures
     standing: Standing
     workspace: str | None
+    cost_micros: int
     needs: tuple[Need, ...]
     curves: RunCurves
     timeline: RunTimeline
@@ -148,6 +150,7 @@ def run_page(
         figures=run_figures(state),
         standing=standing_of(state),
         workspace=state.workspace,
+        cost_micros=state.spent.cost_micros,
         needs=tuple(_needs(state, rows.approvals(run_id=state.id, state="pending"), now)),
         curves=run_curves(state, records, policy.steps, _cost_limit(balances, state)),
         timeline=run_timeline(rows, records, show, page=PAGE),
@@ -204,7 +207,9 @@ def _needs(state: RunState, pending: Iterable[Approval], now: int) -> Iterator[N
             expires_at=None,
             after="it stays so until somebody lets it go on",
         )
-    for each in sorted(questions, key=lambda each: each.expires_at):
+    for each in sorted(
+        questions, key=lambda each: (each.subject is Subject.ACTION, each.expires_at)
+    ):
         is_hold = hold is not None and hold.approval == each.id
         at = f" at step {hold.step}" if is_hold and hold is not None else ""
         yield Need(
@@ -219,7 +224,7 @@ def _needs(state: RunState, pending: Iterable[Approval], now: int) -> Iterator[N
 
 def _budget_lines(balances: Sequence[BudgetBalance], state: RunState) -> Iterator[BudgetLine]:
     for balance in balances:
-        for dimension in Dimension:
+        for dimension in sorted(Dimension, key=lambda each: each is not Dimension.COST):
             limit = balance.limits.of(dimension)
             if limit is None:
                 continue
@@ -280,7 +285,7 @@ def _saved(records: Iterable[events.Record]) -> Iterator[SavedPoint]:
             yield SavedPoint(at=record.at, checkpoint=record.event.checkpoint)
 
 
-def answers_text(counts: Mapping[object, int]) -> str:
+def answers_text(counts: Mapping[StepDecision, int] | Mapping[Decision, int]) -> str:
     """Return how often each answer was given, such as `18 continue, 9 throttle`."""
     words = {"require-confirmation": "ask"}
     return ", ".join(

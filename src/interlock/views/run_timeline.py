@@ -39,6 +39,8 @@ _TONES: Final = {
     Accent.ASKING: "ask",
     Accent.BAD: "block",
 }
+_LONGEST_FACT: Final = 60
+"""What is longer does not fit beside what happened, and stands below it."""
 _LOOPS: Final = frozenset(("loop", "counting"))
 _STEPS_NAMED: Final = re.compile(r"\(steps? ([^)]*)\)")
 _UNSHOWN: Final = (events.UsageReported, events.ApprovalOpened, events.ApprovalUsed)
@@ -163,10 +165,11 @@ def run_timeline(
     rows: Rows, records: Sequence[events.Record], show: Show, *, page: int
 ) -> RunTimeline:
     """Return the latest of these records by steps; whatever is filtered is looked for in all."""
-    blocks = list(_Reader(rows).blocks(records))
+    blocks = [each for each in _Reader(rows).blocks(records) if each.head or each.rows]
     counts = {each: sum(each in row.kinds for row in _rows_of(blocks)) for each in Show}
     shown = _page_of(blocks, page) if show is Show.EVERYTHING else _filtered(blocks, show)
-    first = shown[0].first_seq if show is Show.EVERYTHING and shown else _first(records)
+    is_all = show is not Show.EVERYTHING or len(shown) == len(blocks)
+    first = _first(records) if is_all else shown[0].first_seq
     newest = tuple(reversed(_anchored(_bracketed(shown))))
     started = records[0] if records and first <= records[0].seq == 1 else None
     event = None if started is None else started.event
@@ -346,8 +349,10 @@ class _Reader:
             is_decision=isinstance(record.event, events.StopJudged),
             deed=_deed_of(record.event),
             text=entry.text,
-            come=(Fact(entry.facts),) if entry.facts else (),
-            because=entry.reasons,
+            come=(Fact(entry.facts),) if 0 < len(entry.facts) <= _LONGEST_FACT else (),
+            because=entry.reasons
+            if len(entry.facts) <= _LONGEST_FACT
+            else (entry.facts, *entry.reasons),
             link=_link_of(record.event),
             kinds=kinds,
             is_quiet=not is_noted,

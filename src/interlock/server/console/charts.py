@@ -176,10 +176,12 @@ def _trend_shapes(places: _Places, trend: Trend | None, top: float) -> Iterator[
     yield _line("trend", (begin, f"{ys[0]:.1f}"), (end, f"{ys[1]:.1f}"))
     if trend.slope > trend.limit:
         text = f"{trend.slope:+.1%} per step (limit {trend.limit:.0%})".replace("%", " %")
-        at = {"x": begin, "dx": "-4", "y": f"{ys[0] - 4:.1f}", "text-anchor": "end"}
+        # Above whatever stands where the words go.
+        tallest = max((bar.tokens for bar in places.bars[: first + 1]), default=0)
+        y = min(ys[0], _FLOOR - _ROOM * tallest / top) - 6
         is_left = first < len(places.bars) / 3
-        at = {**at, "dx": "0", "y": "14", "text-anchor": "start"} if is_left else at
-        yield "text", {"class": "ink", **at}, text
+        where = {"x": f"{_LEFT:g}%"} if is_left else {"x": begin, "text-anchor": "end"}
+        yield "text", {"class": "ink", **where, "y": f"{y:.1f}"}, text
 
 
 def coherence_chart(points: Sequence[Point], bands: Bands) -> Markup:
