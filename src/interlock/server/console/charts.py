@@ -179,9 +179,7 @@ def _trend_shapes(places: _Places, trend: Trend | None, top: float) -> Iterator[
         # Above whatever stands where the words go.
         tallest = max((bar.tokens for bar in places.bars[: first + 1]), default=0)
         y = min(ys[0], _FLOOR - _ROOM * tallest / top) - 6
-        is_left = first < len(places.bars) / 3
-        where = {"x": f"{_LEFT:g}%"} if is_left else {"x": begin, "text-anchor": "end"}
-        yield "text", {"class": "ink", **where, "y": f"{y:.1f}"}, text
+        yield "text", {"class": "ink", "x": f"{_LEFT:g}%", "y": f"{y:.1f}"}, text
 
 
 def coherence_chart(points: Sequence[Point], bands: Bands) -> Markup:
