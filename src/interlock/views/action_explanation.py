@@ -220,7 +220,7 @@ def _rule_step(finding: Finding, policy: CompiledPolicy) -> Step:
 def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Iterator[Step]:
     """Tell what each gate decided, or why it had nothing to decide."""
     for gate in GATES:
-        idle = gate.idle(action, policy) if _looks_at(gate, action) else None
+        idle = gate.idle(action, policy) if looks_at(gate, action) else None
         if idle is not None:
             spoken = [finding for finding in verdict.findings if finding.gate == gate.name]
             answer = strictest(spoken).value if spoken else idle or "allow"
@@ -228,7 +228,8 @@ def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Ite
     yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
 
 
-def _looks_at(gate: Gate, action: Action) -> bool:
+def looks_at(gate: Gate, action: Action) -> bool:
+    """Whether a gate judges such an action at all."""
     match action:
         case CommandAction():
             return gate.command is not None
