@@ -13,6 +13,7 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model import events
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.arbitration import Course
 from interlock.model.budget import NOTHING, Amounts, BudgetBalance, Dimension
 from interlock.model.recommendation import PatchOperation, SimulatedEffect
 from interlock.model.rows import RecordRow
@@ -38,6 +39,13 @@ _MEANINGS: Final = {
     Decision.WARN: "It may happen, with a warning",
     Decision.REQUIRE_CONFIRMATION: "A person must agree first",
     Decision.BLOCK: "Must not happen",
+}
+_COURSES: Final = {
+    Course.GO_ON: "It may go on",
+    Course.WAIT: "It waits, and goes on by itself",
+    Course.FINISH: "It is done",
+    Course.AWAIT_PERSON: "A person must say how it goes on",
+    Course.HALT: "It must stop",
 }
 _TONES: Final = {
     Accent.STRONG: "none",
@@ -197,7 +205,7 @@ def _answer(event: events.Event, entry: Entry) -> tuple[str, str, str]:
         case events.ActionJudged(decision=decision):
             return decision.value, _ANSWER_TONES[decision], _MEANINGS[decision]
         case events.StepJudged(ruling=ruling) | events.StopJudged(ruling=ruling):
-            return entry.mark, _TONES[entry.accent], ruling.reason
+            return entry.mark, _TONES[entry.accent], _COURSES[ruling.course]
         case _:
             return entry.mark, _TONES[entry.accent], entry.text
 
@@ -343,7 +351,7 @@ def _amounts_text(amounts: Amounts) -> str:
     if amounts == NOTHING:
         return ""
     named = [(each, amounts.of(each)) for each in Dimension if amounts.of(each)]
-    return ", ".join(f"{units.amount(each, amount)} {each.label}" for each, amount in named)
+    return ", ".join(f"{each.label} {units.amount(each, amount)}" for each, amount in named)
 
 
 def _approval_text(event: events.ActionJudged) -> str:
