@@ -111,3 +111,21 @@ def test_code_asks_that_runs_more_lines_than_can_be_looked_at():
 
     assert told.decision is Decision.REQUIRE_CONFIRMATION
     assert rules_of(told) == ["hidden-command"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param(
+            "redis-cli FLUSHALL", "deletes every key of every database of the store", id="server"
+        ),
+        pytest.param(
+            "redis-cli -n 3 FLUSHDB", "deletes every key of a database of the store", id="database"
+        ),
+        pytest.param("psql -c 'DELETE FROM users'", "deletes every row of a table", id="table"),
+    ],
+)
+def test_a_store_without_tables_is_spoken_of_as_one(line: str, message: str):
+    [finding] = evaluate_command(line).findings
+
+    assert (finding.rule, finding.message) == ("sql.delete-all", message)

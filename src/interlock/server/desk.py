@@ -14,6 +14,7 @@ from interlock.server.access.identity import Doorkeeper, Identity, is_agent
 from interlock.server.access.rate import RateLimit
 from interlock.server.access.sign_in import Attempts, Links
 from interlock.server.driver import ServerDriver
+from interlock.server.last_checks import LastChecks
 from interlock.server.news import News
 from interlock.server.problem import Refused
 from interlock.server.question_lane import QuestionLane
@@ -21,8 +22,9 @@ from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
+from interlock.views.check_results import ReplayResult
 
-Replay = Callable[[str], object]
+Replay = Callable[[str], ReplayResult]
 """Decides a run again, by its id, and returns what came of it."""
 
 
@@ -38,7 +40,7 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     is_demo: bool = False
 
 
-def _no_replay(run_id: str) -> object:
+def _no_replay(run_id: str) -> ReplayResult:
     raise UnavailableError(f"run `{run_id}` cannot be replayed here: use `interlock replay`")
 
 
@@ -51,6 +53,7 @@ class Desk:
         self.operations: Final = Interlock(governor)
         """The words of Interlock, for whoever works on a thread."""
         self.replay: Final = replay
+        self.checks: Final = LastChecks()
         self.news: Final = News(governor.ledger, governor.clock)
         self.driver: Final = ServerDriver(self.news)
         self.lane: Final = QuestionLane(governor)

@@ -7,7 +7,7 @@ what they saw and for what silenced them. No step shows a character of a credent
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import Final, assert_never
@@ -35,6 +35,7 @@ from interlock.policy.gates.contract import Gate
 from interlock.policy.gates.judgement import GATES, verdict_of
 from interlock.service.policies.builtin_rules import command_packs
 from interlock.service.policies.policy_files import rules_answered
+from interlock.views.command_tree import PlacedCommand, placed_commands
 
 _MOST_STEPS: Final = 200
 _MOST_SHOWN: Final = 1 << 14
@@ -110,24 +111,22 @@ class _Reading:
             yield _parsed(f"the reader broke: {type(command.failure).__name__}", depth)
             return
         found = command.lowered
-        known = [command for command in found.commands if command.line != _PLACEHOLDER]
-        yield from _cut((self._command_step(command, depth) for command in known), len(known))
+        known = known_commands(found)
+        placed = placed_commands(command.line, known[:_MOST_STEPS])
+        yield from _cut((self._command_step(each, depth) for each in placed), len(known))
         for each in found.unresolved[:_MOST_STEPS]:
             yield _parsed(f"not resolved: {each.reason}: {self._shown(each.text)}", depth)
         yield from _cut(map(self._effect_step, found.effects), len(found.effects))
         yield from self._quiet_steps(found)
 
-    def _command_step(self, command: Command, depth: int) -> Step:
-        frame = command.frame
-        via = f"  (via {', '.join(frame.via)})" if frame.via else ""
-        line = self._shown(" ".join([_one_word(word.text) for word in command.argv]))
-        return _parsed(f"{line}{via}", depth + max(frame.depth, len(frame.via)))
+    def _command_step(self, placed: PlacedCommand, depth: int) -> Step:
+        command, via = placed.command, placed.command.frame.via
+        told = f"  (via {', '.join(via)})" if via else ""
+        line = self._shown(" ".join([one_word(word.text) for word in command.argv]))
+        return _parsed(f"{line}{told}", depth + placed.depth)
 
     def _effect_step(self, effect: Effect) -> Step:
-        kinds = [name for name, bit in places.NAMES.items() if effect.places & bit]
-        kinds += [name for name, bit in provenance.NAMES.items() if effect.labels & bit]
-        kinds += ["recursive"] if effect.recursive else []
-        kinds += ["forced"] if effect.forced else []
+        kinds = kinds_of(effect)
         notes = f" [{', '.join(kinds)}]" if kinds else ""
         by = f"  (by {self._shown(effect.command.program)})" if effect.command.program else ""
         text = f"{effect.kind.value} {self._shown(effect.target)}{notes}{by}"
@@ -161,7 +160,21 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _one_word(text: str) -> str:
+def known_commands(found: CommandAnalysis) -> Sequence[Command]:
+    """Return the commands of which something is known."""
+    return [command for command in found.commands if command.line != _PLACEHOLDER]
+
+
+def kinds_of(effect: Effect) -> Sequence[str]:
+    """Return what is known of an effect's target and of how it is done, in words."""
+    kinds = [name for name, bit in places.NAMES.items() if effect.places & bit]
+    kinds += [name for name, bit in provenance.NAMES.items() if effect.labels & bit]
+    kinds += ["recursive"] if effect.recursive else []
+    kinds += ["forced"] if effect.forced else []
+    return kinds
+
+
+def one_word(text: str) -> str:
     """Show where a word begins and ends if that is not plain to see."""
     return text if text and not any(char.isspace() for char in text) else f"'{text}'"
 
@@ -207,7 +220,7 @@ def _rule_step(finding: Finding, policy: CompiledPolicy) -> Step:
 def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Iterator[Step]:
     """Tell what each gate decided, or why it had nothing to decide."""
     for gate in GATES:
-        idle = gate.idle(action, policy) if _looks_at(gate, action) else None
+        idle = gate.idle(action, policy) if looks_at(gate, action) else None
         if idle is not None:
             spoken = [finding for finding in verdict.findings if finding.gate == gate.name]
             answer = strictest(spoken).value if spoken else idle or "allow"
@@ -215,7 +228,8 @@ def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Ite
     yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
 
 
-def _looks_at(gate: Gate, action: Action) -> bool:
+def looks_at(gate: Gate, action: Action) -> bool:
+    """Whether a gate judges such an action at all."""
     match action:
         case CommandAction():
             return gate.command is not None

@@ -123,7 +123,7 @@ def explained(moment: Moment) -> Explained:
         decision=decision,
         facts=facts,
         stop=None if is_step else _stop_part(event, policy),
-        checks=tuple(_checks(facts, decision, policy.steps, is_held=is_held)),
+        checks=checks_of(facts, decision, policy.steps, is_held=is_held),
         signs=tuple(_signs(moment, facts)),
         stuck_score=moment.stuck_score,
         pause_score=policy.loops.pause_score,
@@ -206,10 +206,16 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     limit: str
 
 
+def checks_of(
+    context: StepContext, decision: ContinueDecision, settings: Steps, *, is_held: bool
+) -> tuple[Check, ...]:
+    """Return all checks in the order of the gate, also those that had nothing to say."""
+    return tuple(_checks(context, decision, settings, is_held=is_held))
+
+
 def _checks(
     context: StepContext, decision: ContinueDecision, settings: Steps, *, is_held: bool
 ) -> Iterator[Check]:
-    """Yield all checks in the order of the gate, also those that had nothing to say."""
     spoke = {reason.code: reason.decision.value for reason in decision.reasons}
     for code, found, limit in _found(context, settings):
         said = spoke.get(code.value) or _silence(code, decision, settings)

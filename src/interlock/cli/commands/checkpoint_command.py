@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 import click
-from msgspec.structs import replace
 
 from interlock import settings
 from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
@@ -20,11 +19,9 @@ from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InterlockError
 from interlock.ledger.abbreviations import found_run, named
 from interlock.ledger.chain import records_of
-from interlock.model.run import RunStatus
 from interlock.model.step import Checkpoint, CheckpointKind
-from interlock.service.questions.question import Entry
+from interlock.service.checkpoint_restore import record_safety
 from interlock.service.records.context import new_id
-from interlock.service.records.run_checkpoints import record_checkpoint
 from interlock.views import units
 from interlock.views.lookup import every_record, short_ids
 from interlock.views.run_view import TakenCheckpoint, checkpoints_among
@@ -103,17 +100,10 @@ def _is_recorded(run_id: str, safety: Checkpoint) -> bool:
     """
     try:
         with governing() as interlock:
-            governor = interlock.governor
-            state = governor.state(run_id)
-            if state.status is not RunStatus.RUNNING:
-                return False
-            # It holds the files of the present step, not of the one that was restored.
-            present = replace(safety, step=state.control.steps)
-            governor.answer(Entry(lambda asking: record_checkpoint(asking.of_run(run_id), present)))
+            return record_safety(interlock.governor, run_id, safety)
     except InterlockError as error:
         click.echo(f"what was kept first is not on record: {error}", err=True)
         return False
-    return True
 
 
 def _chosen(text: str, run: str | None, workspace: Path) -> TakenCheckpoint:

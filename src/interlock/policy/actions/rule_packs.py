@@ -94,6 +94,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     remediation: str
     match: tuple[str, ...]
     not_match: tuple[str, ...] = ()
+    worded: Mapping[str, tuple[str, str]] = msgspec.field(
+        default_factory=dict[str, tuple[str, str]]
+    )
+    """Reason and remediation for the things, behind the verb, of which others would be odd."""
     decision: Decision = Decision.REQUIRE_CONFIRMATION
     severity: Severity = Severity.HIGH
 

@@ -27,6 +27,13 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     target: str = ""
     silenced: str = ""
 
+    @property
+    def words(self) -> tuple[str, str]:
+        """Why the rule speaks, and what to do instead."""
+        thing = [word.text for word in self.command.invocation.operands[1:2]]
+        usual = (self.rule.reason, self.rule.remediation)
+        return self.rule.worded.get(thing[0], usual) if thing and self.rule.worded else usual
+
 
 class Matcher:
     """One rule, made ready to be held against commands and effects."""

@@ -59,13 +59,14 @@ def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
 
 def _finding(hit: Hit, decision: Decision) -> Finding:
     target = f": `{' '.join(hit.target.split())}`" if hit.target else ""
+    reason, remediation = hit.words
     return Finding(
         gate=GATE.name,
         rule=hit.rule_id,
         decision=decision,
         severity=hit.rule.severity,
-        message=f"{hit.rule.reason}{target}",
-        remediation=hit.rule.remediation,
+        message=f"{reason}{target}",
+        remediation=remediation,
         excerpt=hit.command.text,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, assert_never
 
@@ -50,8 +50,13 @@ def everything_to_undo(rows: Rows, store: Path, run_id: str | None) -> Iterator[
     """Yield what can be put back of a run, or of those that were at work last; newest first."""
     runs = [run_id] if run_id is not None else [row.id for row in rows.runs(limit=_MOST_RUNS)]
     for each in runs:
-        found = _of_run(rows, each)
-        yield from (undoing for undoing in reversed(found) if _is_there(store, undoing))
+        yield from undoable_among(records_of(rows, each), store)
+
+
+def undoable_among(records: Iterable[RecordRow], store: Path) -> Iterator[Undoing]:
+    """Yield what these records of a run tell of that can still be put back, newest first."""
+    found = _of_run(records)
+    return (undoing for undoing in reversed(found) if _is_there(store, undoing))
 
 
 def found_undo(context: Context, text: str) -> str:
@@ -106,10 +111,10 @@ def _replaced(rows: Rows, found: Undoing) -> Undoing:
     return found._replace(digest=None)
 
 
-def _of_run(rows: Rows, run_id: str) -> list[Undoing]:
+def _of_run(records: Iterable[RecordRow]) -> list[Undoing]:
     """Return everything of a run that was not put back yet, in its order."""
     found: dict[str, Undoing] = {}
-    for row in records_of(rows, run_id):
+    for row in records:
         if row.kind == _JUDGED and b'"kept"' in row.body:
             kept = _kept(row)
             if kept is not None:
