@@ -58,10 +58,10 @@ class ReadCommand(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     via: tuple[str, ...]
-    depth: int
-    """How deep it stands in those before it."""
     decision: Decision | None
     """The strictest that speaks of it."""
+    below: tuple[ReadCommand, ...]
+    """What stands inside it."""
 
 
 class Touched(msgspec.Struct, frozen=True):
@@ -96,14 +96,19 @@ def action_reading(
     touched: list[Touched] = []
     unresolved: list[str] = []
     marks: list[tuple[int, int, Decision]] = []
+    known = 0
+    count = 0
     for line in _lines(action, policy):
         found = line.lowered
-        placed = placed_commands(line.line, known_commands(found)[:_MOST])
+        every = known_commands(found)
+        placed = placed_commands(line.line, every[:_MOST])
+        known += len(every)
         # The line of a tool's call stands somewhere in its parameters, perhaps written otherwise.
         offset = text.find(line.line)
+        commands += _nested(placed, 0, speaks)
+        count += len(placed)
         for each in placed:
             decision = speaks.get(excerpt_of(each.command.text))
-            commands.append(_read(each, decision))
             if decision is not None and each.span is not None and offset >= 0:
                 marks.append((offset + each.span[0], offset + each.span[1], decision))
             touched += _outside(each)
@@ -113,8 +118,8 @@ def action_reading(
     marks += _found(text, {each: of for each, of in speaks.items() if each not in told})
     return ActionReading(
         pieces=tuple(pieces_of(text, marks)),
-        commands=tuple(commands[:_MOST]),
-        more_commands=max(0, len(commands) - _MOST),
+        commands=tuple(commands),
+        more_commands=known - count,
         unresolved=tuple(unresolved[:_MOST]),
         touched=tuple(dict.fromkeys(touched[:_MOST])),
         more_touched=max(0, len(touched) - _MOST),
@@ -175,16 +180,26 @@ def _found(text: str, speaks: Mapping[str, Decision]) -> Iterator[tuple[int, int
             yield at, at + len(begun), decision
 
 
-def _read(placed: PlacedCommand, decision: Decision | None) -> ReadCommand:
-    command = placed.command
-    # What stands inside is told below: here it would only stand a second time.
-    words = [
-        f"'{_CUT}'" if placed.holds and any(map(str.isspace, word.text)) else one_word(word.text)
-        for word in command.argv
-    ]
-    return ReadCommand(
-        text=" ".join(words), via=command.frame.via, depth=placed.depth, decision=decision
-    )
+def _nested(
+    placed: Sequence[PlacedCommand], depth: int, speaks: Mapping[str, Decision]
+) -> Iterator[ReadCommand]:
+    """Yield the commands of one depth, each with those that stand inside it."""
+    begins = [at for at, each in enumerate(placed) if each.depth == depth]
+    for begin, end in zip(begins, [*begins[1:], len(placed)], strict=True):
+        command = placed[begin].command
+        yield ReadCommand(
+            text=" ".join(_words(placed[begin])),
+            via=command.frame.via,
+            decision=speaks.get(excerpt_of(command.text)),
+            below=tuple(_nested(placed[begin + 1 : end], depth + 1, speaks)),
+        )
+
+
+def _words(placed: PlacedCommand) -> Iterator[str]:
+    for word in placed.command.argv:
+        # What stands inside is told below: here it would only stand a second time.
+        is_told = placed.holds and any(map(str.isspace, word.text))
+        yield f"'{_CUT}'" if is_told else one_word(word.text)
 
 
 def _touched(effect: Effect) -> Touched:

@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
 from interlock.errors import InputError
+from interlock.server.console.charts import budget_tone, sparkline, thin_bar
 from interlock.views import units
 from interlock.views.lookup import SHORT
 
@@ -122,7 +123,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals["static"] = static_path
+    cast("dict[str, object]", made.globals).update(
+        static=static_path, thin_bar=thin_bar, sparkline=sparkline, budget_tone=budget_tone
+    )
     made.filters.update(FILTERS)
     return made
 
