@@ -128,9 +128,8 @@ class LiveAgents:
             return
         # A server that ends takes its agents with it: nobody has to hear of that.
         try:
-            with self._connect() as interlock:
-                run = interlock.resume(self._ids[story.task])
-                self._go_on(run, _left(story))
+            run = self._connect().resume(self._ids[story.task])
+            self._go_on(run, _left(story))
         except (InterlockError, OSError):
             self._over.wait(_AGAIN_S)
 
