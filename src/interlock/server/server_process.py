@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
@@ -166,8 +167,10 @@ class ServerProcess:
         when_ready: Callable[[Listening], None],
     ) -> None:
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, self.end)
+        # On any other thread somebody else ends it.
+        if threading.current_thread() is threading.main_thread():
+            for each in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(each, self.end)
         serving = [loop.create_task(server.answer()) for server in servers]
         beside = [loop.create_task(_beside(each, self._desk)) for each in self._background]
         beside.append(loop.create_task(_idle(servers, self._options.idle_s, self._enough)))

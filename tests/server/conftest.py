@@ -1,0 +1,7 @@
+"""What every test of the server may ask for."""
+
+from __future__ import annotations
+
+from server.served import served
+
+__all__ = ["served"]
