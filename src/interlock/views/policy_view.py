@@ -162,11 +162,7 @@ def _values(merged: MergedPolicy) -> Iterator[PolicyValue]:
             text=text,
             whole=notation(place.value),
             origin=place.origin,
-            replaced=""
-            if place.origin == _DEFAULT
-            else NOT_SET
-            if before is None
-            else in_words(before),
+            replaced="" if place.origin == _DEFAULT else _plainly(before, name),
         )
 
 
@@ -189,7 +185,17 @@ def _told(value: object, before: object) -> tuple[str, str]:
         parts = [f"+ {each}" for each in sorted(new - old)]
         parts += [f"\N{MINUS SIGN} {each}" for each in sorted(old - new)]
         return "", ", ".join(parts) or in_words(value)
-    return "", in_words(value)
+    return "", value if isinstance(value, str) else in_words(value)
+
+
+def _plainly(before: object, name: str) -> str:
+    """Return what would count otherwise: of a rule, its own decision; of a list, what is in it."""
+    rule = default_policy().rulebook.rules.get(name.removeprefix('rules."').removesuffix('"'))
+    if before is None:
+        return NOT_SET if rule is None else rule.decision.value
+    if is_list(before):
+        return ", ".join(each if isinstance(each, str) else notation(each) for each in before)
+    return before if isinstance(before, str) else in_words(before)
 
 
 def _matching(values: Iterable[PolicyValue], search: str) -> Iterator[PolicyValue]:
@@ -266,4 +272,9 @@ def _change(line: str) -> Change:
     before, arrow, after = said.partition(" → ")
     if arrow and ";" not in said:
         return Change(path, before, after)
+    if said.startswith(("adds ", "takes away ")):
+        added, _, gone = said.partition("; takes away ")
+        if said.startswith("takes away "):
+            added, gone = "", said.removeprefix("takes away ")
+        return Change(path, gone, added.removeprefix("adds "))
     return Change(path, "", "", said)
