@@ -149,6 +149,15 @@ class Ledger:
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
         self._committer.call()
 
+    def execute_together(
+        self, works: Sequence[tuple[Work[T], object]], callback: OutcomeCallback
+    ) -> None:
+        """Do works, each with its ticket, as one group on this thread; call back when durable."""
+        self.check_process()
+        tasks = [_Task(work, callback, ticket) for work, ticket in works]
+        self._waiting.extend(tasks)  # pyright: ignore[reportArgumentType] - a task is not read as T
+        self._take_turn()
+
     def state(self, run_id: str) -> RunState | None:
         """Return a run's state as it is on disk, read from its last snapshot on."""
         rows = self.rows

@@ -100,11 +100,13 @@ class QuestionLane:
                         self._waiting.put(None)
                         break
                     group.append(following)
+            works: list[tuple[Work[Decided[Answer]], object]] = []
             for asked in group:
                 try:
-                    ledger.submit(self._prepared(asked.question), self._tell, asked.answered)
+                    works.append((self._prepared(asked.question), asked.answered))
                 except Exception as error:  # noqa: BLE001 - whoever asks gets it
                     self._tell([Outcome(asked.answered, None, error)])
+            ledger.execute_together(works, self._tell)
 
     def _prepared(self, plain: Plain) -> Work[Decided[Answer]]:
         try:
