@@ -20,7 +20,6 @@ from interlock.loop.control_loop import ControlLoop
 from interlock.loop.handlers import Handled, Handlers
 from interlock.loop.jobs import Jobs
 from interlock.loop.outbox import Outbox
-from interlock.loop.recommendation_desk import RecommendationDesk
 from interlock.loop.senses import OwnSources
 from interlock.loop.sinks import AlertLog, Sink
 from interlock.loop.worker import HEARTBEAT, LoopWorker
@@ -37,6 +36,7 @@ from interlock.model.recommendation import (
 from interlock.model.system_loop import Item, Source
 from interlock.service.cycles import lessons
 from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.cycles.recommendation_desk import RecommendationDesk
 from interlock.service.governor import Governor
 from interlock.service.questions.question import Entry
 from interlock.service.questions.run_entries import starting

@@ -15,7 +15,6 @@ from interlock.loop.jobs import Jobs
 from interlock.loop.learner import Learner
 from interlock.loop.model_decider import AskedModel
 from interlock.loop.outbox import Outbox
-from interlock.loop.recommendation_desk import RecommendationDesk
 from interlock.loop.senses import Senses, StateSource
 from interlock.model.approval import Approval
 from interlock.model.loop_events import CycleDecided
@@ -23,6 +22,7 @@ from interlock.model.system_loop import APPROVAL_DECIDED, DEFAULT_SCOPE, Trigger
 from interlock.policy.config.loop_section import SystemLoop
 from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
+from interlock.service.cycles.recommendation_desk import RecommendationDesk
 from interlock.service.governor import Governor
 from interlock.service.records.context import checked_name, new_id
 

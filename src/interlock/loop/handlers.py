@@ -11,7 +11,6 @@ import msgspec
 from interlock.errors import InputError
 from interlock.ledger.transaction import Transaction
 from interlock.loop.jobs import Jobs
-from interlock.loop.recommendation_desk import RecommendationDesk
 from interlock.loop.sinks import AlertLog
 from interlock.model.loop_events import CycleDecided
 from interlock.model.system_loop import (
@@ -23,6 +22,7 @@ from interlock.model.system_loop import (
     StartLoop,
 )
 from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.cycles.recommendation_desk import RecommendationDesk
 
 ALERTS: Final = "alerts.jsonl"
 NOTES: Final = "notes.jsonl"

@@ -16,9 +16,9 @@ from interlock.cli.text.loop_page import (
 from interlock.cli.text.render import Span, Tone, badge_line, escape
 from interlock.ledger.abbreviations import named
 from interlock.ledger.ledger import Ledger
-from interlock.loop.recommendation_desk import RecommendationDesk
 from interlock.model.recommendation import Recommendation
 from interlock.service.cycles.loop_chain import LoopChain
+from interlock.service.cycles.recommendation_desk import RecommendationDesk
 from interlock.service.interlock import Interlock
 from interlock.views.loop_view import loop_state, recommendations
 
