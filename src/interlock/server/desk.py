@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -17,10 +18,13 @@ from interlock.server.driver import ServerDriver
 from interlock.server.news import News
 from interlock.server.problem import Refused
 from interlock.server.question_lane import QuestionLane
+from interlock.server.repeats import Repeats
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
+
+_MOST_HEAVY: Final = 2
 
 Replay = Callable[[str], object]
 """Decides a run again, by its id, and returns what came of it."""
@@ -58,6 +62,9 @@ class Desk:
         self.links: Final = Links(governor.clock)
         self.attempts: Final = Attempts(governor.clock)
         self.rate: Final = RateLimit()
+        self.repeats: Final = Repeats()
+        self.heavy: Final = asyncio.Semaphore(_MOST_HEAVY)
+        """Taken by whoever reads all of a ledger or a run: others are answered beside it."""
         self.listening: Listening | None = None
         """Where it is asked, once that is known."""
 
