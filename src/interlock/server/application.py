@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route, Router
 
-from interlock.errors import InputError, InterlockError
+from interlock.errors import InterlockError
 from interlock.model.principal import Scope as Rights
 from interlock.server.access.identity import EVERYBODY, Identity, require_scope
 from interlock.server.console.console import Console
@@ -211,7 +211,7 @@ class _Handler:
         elif endpoint.keyed:
             answer = await endpoint.perform(_keyed(call, key))
         else:
-            asked = Asked(who.name, scope["method"], scope["path"], key)
+            asked = Asked(f"{who.scope.value}/{who.name}", scope["method"], scope["path"], key)
             answer = await desk.repeats.once(asked, body, lambda: endpoint.perform(call))
         if isinstance(answer, Streamed):
             await answer.send(receive, send)
@@ -221,10 +221,9 @@ class _Handler:
 
 
 def _keyed(call: Call, key: str) -> Call:
-    """Return a request whose word is told its key."""
-    if call.table.get("key", key) != key:
-        raise InputError("`key` is not what the header `Idempotency-Key` says: give one of them")
-    return replace(call, table={**call.table, "key": key})
+    """Return a request whose word is told its key; one that stands in the body counts."""
+    is_told = call.table.get("key") is not None
+    return call if is_told else replace(call, table={**call.table, "key": key})
 
 
 async def admitted(desk: Desk, scope: Scope, endpoint: Endpoint) -> Identity:
