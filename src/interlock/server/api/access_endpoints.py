@@ -40,6 +40,8 @@ async def _add(call: Call) -> NewToken:
 
 async def _revoke(call: Call) -> None:
     await call.prove(call.words.revoke_token, call.params["credential"])
+    # Whoever is told that it is gone may rely on it.
+    await call.look(call.desk.doorkeeper.refresh)
 
 
 @entrance
