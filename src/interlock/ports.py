@@ -89,8 +89,12 @@ class Rows(Protocol):
         agent: str | None = None,
         project: str | None = None,
         prefix: str = "",
+        behind: tuple[int, str] | None = None,
     ) -> Sequence[RunRow]:
-        """Return the runs that were active last, newest first; `prefix` is of their ids."""
+        """Return the runs that were active last, newest first; `prefix` is of their ids.
+
+        `behind` is when the last one of a page was active, and its id: the next page is wanted.
+        """
         ...
 
     def run_for(self, process: str) -> RunRow | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -18,11 +19,14 @@ from interlock.server.last_checks import LastChecks
 from interlock.server.news import News
 from interlock.server.problem import Refused
 from interlock.server.question_lane import QuestionLane
+from interlock.server.repeats import Repeats
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
 from interlock.views.check_results import ReplayResult
+
+_MOST_HEAVY: Final = 2
 
 Replay = Callable[[str], ReplayResult]
 """Decides a run again, by its id, and returns what came of it."""
@@ -61,6 +65,9 @@ class Desk:
         self.links: Final = Links(governor.clock)
         self.attempts: Final = Attempts(governor.clock)
         self.rate: Final = RateLimit()
+        self.repeats: Final = Repeats()
+        self.heavy: Final = asyncio.Semaphore(_MOST_HEAVY)
+        """Taken by whoever reads all of a ledger or a run: others are answered beside it."""
         self.listening: Listening | None = None
         """Where it is asked, once that is known."""
 

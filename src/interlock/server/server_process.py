@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -34,6 +35,14 @@ _HEAD_S: Final = 15.0
 _LARGEST_HEAD: Final = 64 * 1024
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _LISTENING: Final = msgspec.json.Decoder(Listening)
+
+_LOADED_LATE: Final = (
+    "interlock.service.questions.edit_question",
+    "interlock.service.records.undo_records",
+    "interlock.service.policies.policy_patch",
+    "interlock.policy.config.reference",
+)
+"""What is loaded when it is needed first: its types have to be ready before."""
 
 Background = Callable[[Desk], Awaitable[None]]
 """What goes on beside the answers, until it is cancelled."""
@@ -130,6 +139,7 @@ class ServerProcess:
     async def run(self, when_ready: Callable[[Listening], None]) -> None:
         """Answer; what was begun is finished before it ends."""
         options, places = self._options, self._options.places
+        prepare_types()
         unix, tcp = _unix_socket(places.socket), None
         try:
             tcp = _tcp_socket(options)
@@ -187,6 +197,26 @@ class ServerProcess:
             server.should_exit = True
         await asyncio.gather(*serving, *beside, return_exceptions=True)
         await self._desk.close()
+
+
+def prepare_types() -> None:
+    """Have every type ready that threads may read values of.
+
+    INVARIANT: two threads that read a type at once, before anybody has read it, end the process:
+    the library gets the type ready without a lock.
+    """
+    for name in _LOADED_LATE:
+        import_module(name)
+    kinds: list[object] = [kind for each in ENDPOINTS for kind in each.query.values()]
+    waiting = [msgspec.Struct]
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        waiting.extend(found)
+        kinds.extend(each for each in found if each.__module__.startswith("interlock."))
+    for kind in kinds:
+        # What cannot be read at all is not read by threads either.
+        with contextlib.suppress(TypeError, NameError):
+            msgspec.json.Decoder(kind)
 
 
 async def _beside(work: Background, desk: Desk) -> None:

@@ -17,7 +17,6 @@ from interlock.cli.call.ledger_access import (
     reading_ledger,
 )
 from interlock.cli.call.options import (
-    chosen_place,
     json_option,
     ledger_call,
     ledger_option,
@@ -58,7 +57,7 @@ def ledger_command() -> None:
 def info_command() -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
     with reading_ledger() as ledger:
-        info = ledger_info(ledger, chosen_place(), current_time())
+        info = ledger_info(ledger, current_time())
     show(info, _info_lines(info))
 
 
@@ -79,7 +78,7 @@ def checkpoint_command() -> None:
     """Bring the write-ahead file into the ledger's file, and empty it."""
     with reading_ledger() as ledger:
         ledger.tidy()
-        left = ledger_info(ledger, chosen_place(), current_time()).wal_bytes
+        left = ledger_info(ledger, current_time()).wal_bytes
     if left is None:
         told = "the database does so by itself"
     elif left:

@@ -142,6 +142,7 @@ class _MemoryRows:
         agent: str | None = None,
         project: str | None = None,
         prefix: str = "",
+        behind: tuple[int, str] | None = None,
     ) -> Sequence[RunRow]:
         wanted = {"status": status, "agent": agent, "project": project}
         found = [
@@ -150,7 +151,10 @@ class _MemoryRows:
             if row.id.startswith(prefix)
             and all(value in (None, getattr(row, name)) for name, value in wanted.items())
         ]
-        return sorted(found, key=lambda row: (-row.updated_at, row.id))[:limit]
+        found.sort(key=lambda row: (-row.updated_at, row.id))
+        if behind is not None:
+            found = [row for row in found if (-row.updated_at, row.id) > (-behind[0], behind[1])]
+        return found[:limit]
 
     def children(self, run_id: str) -> Sequence[RunRow]:
         found = [row for row in list(self._all.runs.values()) if row.parent == run_id]

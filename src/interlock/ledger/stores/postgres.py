@@ -116,6 +116,11 @@ class PostgresStore:
         self._readers = Readers(self._address)
         self._reading = PostgresRows(self._readers.ask)
 
+    @property
+    def address(self) -> Address:
+        """How it is reached."""
+        return self._address
+
     def begin(self, locks: Sequence[str]) -> bool:
         """Wait until nobody else works on what the locks name."""
         self._address.check_process()

@@ -106,7 +106,8 @@ _RUNS: Final = _select(
     "WHERE (CAST($1 AS text) IS NULL OR status = $1)"
     " AND (CAST($2 AS text) IS NULL OR agent = $2)"
     " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
-    " ORDER BY updated_at DESC, id LIMIT $5",
+    " AND (CAST($5 AS bigint) IS NULL OR updated_at < $5 OR (updated_at = $5 AND id > $6))"
+    " ORDER BY updated_at DESC, id LIMIT $7",
 )
 _RUN_FOR: Final = _select(RUNS, "WHERE process = $1 AND process <> '' ORDER BY id DESC LIMIT 1")
 _CHILDREN: Final = _select(RUNS, "WHERE parent = $1 ORDER BY started_at, id")
@@ -183,9 +184,11 @@ class SqlRows:
         agent: str | None = None,
         project: str | None = None,
         prefix: str = "",
+        behind: tuple[int, str] | None = None,
     ) -> Sequence[RunRow]:
         """Return the runs that were active last."""
-        return self._all(RunRow._make, _RUNS, status, agent, project, prefix, limit)
+        at, run_id = behind or (None, "")
+        return self._all(RunRow._make, _RUNS, status, agent, project, prefix, at, run_id, limit)
 
     def run_for(self, process: str) -> RunRow | None:
         """Return the latest run that was started for a process."""
