@@ -19,6 +19,7 @@ from interlock.ledger.anchor import AnchorFile
 from interlock.ledger.chain import SealKey
 from interlock.ledger.stores.notifier import release
 from interlock.ledger.transaction import Cache, Transaction, caught_up, chain_from_snapshot
+from interlock.model.rows import ARCHIVED
 from interlock.model.run import RunState
 from interlock.ports import Listener, Rows, Store
 
@@ -150,12 +151,17 @@ class Ledger:
         self._committer.call()
 
     def state(self, run_id: str) -> RunState | None:
-        """Return a run's state as it is on disk, read from its last snapshot on."""
+        """Return a run's state as it is on disk, read from its last snapshot on.
+
+        One that is archived has none here.
+        """
         rows = self.rows
         # In this order: somebody may be writing, and a run is never shorter than its snapshot.
         chain = chain_from_snapshot(rows, run_id, self.key)
         row = rows.run(run_id)
-        return None if row is None else caught_up(rows, chain, row).state
+        if row is None or row.status == ARCHIVED:
+            return None
+        return caught_up(rows, chain, row).state
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit."""

@@ -110,6 +110,8 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
             | events.RunResumed()
             | events.AccessRefused()
             | events.LedgerAccepted()
+            | events.LedgerArchived()
+            | events.LedgerRestored()
             | events.ViolationRecorded()
             | events.PolicyAdopted()
             | events.BeliefHeld()

@@ -373,6 +373,27 @@ class LedgerAccepted(DomainEvent, frozen=True, kw_only=True, tag="ledger-accepte
     """What those come to."""
 
 
+class LedgerArchived(DomainEvent, frozen=True, kw_only=True, tag="ledger-archived"):
+    """The records of finished runs were taken out of the ledger into an archive."""
+
+    file: str
+    """What the archive was called when it was written."""
+    digest: str
+    """SHA-256 of what is in it."""
+    runs: int
+    records: int
+    policies: tuple[str, ...] = ()
+    """The policies that those records name; they stay in the ledger."""
+
+
+class LedgerRestored(DomainEvent, frozen=True, kw_only=True, tag="ledger-restored"):
+    """The records of an archive are in the ledger again."""
+
+    archive: int
+    """The record that tells of the archive."""
+    digest: str
+
+
 class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
@@ -476,6 +497,8 @@ Event = (
     | CredentialRevoked
     | AccessRefused
     | LedgerAccepted
+    | LedgerArchived
+    | LedgerRestored
     | StepJudged
     | StopJudged
     | BeliefHeld

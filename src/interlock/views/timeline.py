@@ -108,6 +108,12 @@ class Timeline:
             case events.LedgerAccepted(problems=problems, records=records):
                 text = f"the ledger with {records:,} records, as it was found"
                 return Entry("accepted", Accent.ASKING, text, by, problems)
+            case events.LedgerArchived(file=file, runs=runs, records=records):
+                text = f"{records:,} records of {runs:,} finished runs"
+                return Entry("archived", Accent.FAINT, text, by, (file,))
+            case events.LedgerRestored(archive=archive):
+                text = f"what record {archive} had archived"
+                return Entry("restored", Accent.FAINT, text, by)
             case events.RunFinished() as event:
                 return _finished(event)
             case events.ReviewOpened() as event:
