@@ -25,11 +25,13 @@ from interlock.ledger.transaction import Transaction
 from interlock.ledger.verification import verify_all
 from interlock.model.budget import Account
 from interlock.model.events import LedgerArchived, LedgerRestored, Record
-from interlock.model.principal import Principal
+from interlock.model.loop_state import DAY
+from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import ARCHIVED, GapRow, RunRow
 from interlock.model.run import LEDGER_RUN, RunStatus
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL, Clock, Rows
+from interlock.service.governor import Governor
 
 _MOST_RUNS: Final = 500
 """Each is locked while it is taken out, and a server has room for some thousand locks."""
@@ -65,11 +67,34 @@ class ArchiveWritten(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
-def archive_folder(ledger: Ledger) -> Path:
-    """Return where archives go if nobody says so: beside the ledger's file."""
+def archive_folder(ledger: Ledger, named: Path | None) -> Path:
+    """Return where archives go: if nobody says so, beside the ledger's file."""
+    if named is not None:
+        return named.expanduser().absolute()
     if not isinstance(ledger.store, SqliteStore):
-        raise InputError("where shall the archive be? Name a folder: --to FOLDER")
-    return ledger.store.path.parent / "archives"
+        raise InputError(
+            "a ledger in Postgres has no folder for archives: name one with --to, or in the policy"
+            " as `ledger.archive-folder`"
+        )
+    return ledger.store.path.absolute().parent / "archives"
+
+
+def archive_as_policy_says(
+    governor: Governor, grounds: Callable[[Rows], Grounds]
+) -> Sequence[ArchiveWritten]:
+    """Archive what the user's policy does not want to be kept any longer: a server does so."""
+    kept, clock = governor.context.policy.config.ledger, governor.clock
+    if kept.keep_days is None:
+        return ()
+    folder = None if kept.archive_folder is None else Path(kept.archive_folder)
+    return archive_runs(
+        governor.ledger,
+        before=clock.now() - kept.keep_days * DAY,
+        folder=archive_folder(governor.ledger, folder),
+        by=SYSTEM,
+        clock=clock,
+        grounds=grounds,
+    )
 
 
 def archive_runs(
