@@ -10,6 +10,8 @@ from interlock.model.events import (
     CredentialRevoked,
     Event,
     LedgerAccepted,
+    LedgerArchived,
+    LedgerRestored,
     PolicyAdopted,
     Record,
     RunResumed,
@@ -53,6 +55,8 @@ def test_a_ledger_has_an_operator_once_one_was_let_in(kind: PrincipalKind) -> No
     [
         AccessRefused(operation="approve", reason="no"),
         LedgerAccepted(problems=("1 record of 3 are missing",), known=3, records=2, hash="h"),
+        LedgerArchived(file="f", digest="d", runs=1, records=3),
+        LedgerRestored(archive=4, digest="d"),
     ],
 )
 def test_a_refusal_and_an_acceptance_change_nothing(event: Event) -> None:
