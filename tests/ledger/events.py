@@ -38,6 +38,7 @@ from interlock.model.events import (
     LedgerArchived,
     LedgerRestored,
     Outcome,
+    PersonNotified,
     PolicyAdopted,
     Record,
     ReservationLapsed,
@@ -175,6 +176,9 @@ ONE_OF_EACH: Mapping[str, Event] = {
     ),
     "credential-revoked": CredentialRevoked(digest="0a" * 32, name="ada"),
     "access-refused": AccessRefused(operation="approve", reason="no credential", name="ada"),
+    "person-notified": PersonNotified(
+        approval="a1", channel="webhook", attempt=2, retry_at=NOON + 5_000_000
+    ),
     "ledger-archived": LedgerArchived(
         file="archive-2f6a.ndjson.gz", digest="2f6a", runs=2, records=31, policies=("p1",)
     ),

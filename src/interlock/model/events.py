@@ -373,6 +373,17 @@ class LedgerAccepted(DomainEvent, frozen=True, kw_only=True, tag="ledger-accepte
     """What those come to."""
 
 
+class PersonNotified(DomainEvent, frozen=True, kw_only=True, tag="person-notified"):
+    """Somebody was told, or is being told, that a question waits for a person."""
+
+    approval: str
+    channel: str
+    """`webhook` or `command`."""
+    attempt: int
+    retry_at: int | None = None
+    """When it is tried again, by whichever server then looks; None where it has arrived."""
+
+
 class LedgerArchived(DomainEvent, frozen=True, kw_only=True, tag="ledger-archived"):
     """The records of finished runs were taken out of the ledger into an archive."""
 
@@ -497,6 +508,7 @@ Event = (
     | CredentialRevoked
     | AccessRefused
     | LedgerAccepted
+    | PersonNotified
     | LedgerArchived
     | LedgerRestored
     | StepJudged

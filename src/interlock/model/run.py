@@ -231,6 +231,7 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             | events.AccessRefused()
             | events.LedgerAccepted()
             | events.LedgerArchived()
+            | events.PersonNotified()
             | events.LedgerRestored()
         ):
             return state

@@ -108,6 +108,10 @@ class Timeline:
             case events.LedgerAccepted(problems=problems, records=records):
                 text = f"the ledger with {records:,} records, as it was found"
                 return Entry("accepted", Accent.ASKING, text, by, problems)
+            case events.PersonNotified(approval=approval_id, channel=channel, retry_at=retry_at):
+                word = "told" if retry_at is None else "telling"
+                text = f"a person about approval {approval_id[:SHORT]}, by {channel}"
+                return Entry(word, Accent.FAINT, text)
             case events.LedgerArchived(file=file, runs=runs, records=records):
                 text = f"{records:,} records of {runs:,} finished runs"
                 return Entry("archived", Accent.FAINT, text, by, (file,))
