@@ -36,7 +36,7 @@ from interlock.settings import environment
 _MOST_SAID: Final = 4096
 _HANDED_ON: Final = (
     "PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR DISPLAY WAYLAND_DISPLAY XAUTHORITY"
-    " XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK"
+    " XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS"
 ).split()
 """What a command may know of the server's environment: nothing that opens anything."""
 
@@ -78,6 +78,11 @@ class Notifier:
     def settings(self) -> Notifications:
         """What the policy says just now."""
         return self._governor.context.policy.config.notifications
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the policy names anybody to tell."""
+        return bool(_channels(self.settings))
 
     def due(self) -> tuple[Sequence[Due], int | None]:
         """Return what is to be tried now, and when something will be next."""

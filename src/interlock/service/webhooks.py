@@ -182,6 +182,7 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_from_url(sink: str, url: str, *, allows_http: bool) -> Endpoint:
+    """Return whom a URL names; raise InputError where it is none, or anybody could read along."""
     place = f"sink `{sink}`: `url`"
     if not url.isascii() or not url.isprintable() or " " in url:
         raise InputError(f"{place} has characters that no address has: write them as `%20` and so")
