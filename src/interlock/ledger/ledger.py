@@ -19,7 +19,7 @@ from interlock.ledger.anchor import AnchorFile
 from interlock.ledger.chain import SealKey
 from interlock.ledger.stores.notifier import release
 from interlock.ledger.transaction import Cache, Transaction, caught_up, chain_from_snapshot
-from interlock.model.rows import ARCHIVED
+from interlock.model.rows import ARCHIVED, RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Listener, Rows, Store
 
@@ -102,6 +102,8 @@ class Ledger:
         """The key that seals the chains' heads."""
         self.anchor: Final = anchor
         """What is known of the ledger outside of it; None where it is in memory only."""
+        self.when_committed: Callable[[Sequence[RecordRow]], None] | None = None
+        """Is called with what was committed, on the thread that did; it must take no time."""
         self._cache = Cache()
         self._waiting: deque[_Task[object]] = deque()
         self._turn = threading.RLock()
@@ -279,7 +281,8 @@ class Ledger:
             )
             for task in group:
                 _plan(task, transaction)
-            head = self.store.commit(transaction.finished())
+            changes = transaction.finished()
+            head = self.store.commit(changes)
             if self.anchor is not None:
                 # Whoever hears an answer can miss it from now on.
                 self.anchor.advance(head)
@@ -291,6 +294,8 @@ class Ledger:
             self._cache.forget()
             self.store.rollback()
             raise
+        if self.when_committed is not None and changes.records:
+            self.when_committed(changes.records)
 
     def _commit_alone(self, task: _Task[object]) -> None:
         unfinished, task.error = task.error, None
