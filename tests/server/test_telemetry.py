@@ -52,7 +52,9 @@ class Watched:
 
     def measured(self) -> dict[str, list[tuple[dict[str, object], float]]]:
         self._feed.close()
-        found = json.loads(self._reader.get_metrics_data().to_json())
+        data = self._reader.get_metrics_data()
+        assert data is not None
+        found = json.loads(data.to_json())
         metrics = found["resource_metrics"][0]["scope_metrics"][0]["metrics"]
         return {
             each["name"]: [
@@ -75,7 +77,7 @@ def a_story(watched: Watched) -> tuple[str, str]:
     above = interlock.run("above", agent="lead", project="shop")
     run = above.child("below", agent="coder", project="shop")
     clock.forward(seconds=1)
-    answer = run.command("pytest -q", key="toolu_1")
+    answer = run.command("pytest -q")
     clock.forward(seconds=3)
     usage = TokenUsage(input_tokens=900, output_tokens=60)
     run.observe(answer, exit_code=0, duration_ms=2500, usage=usage, model="claude-sonnet-4-5")
@@ -100,7 +102,6 @@ def test_an_action_is_a_span_from_the_answer_to_the_report(watched: Watched) -> 
         >= {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.type": "function",
-            "gen_ai.tool.call.id": "toolu_1",
             "gen_ai.agent.name": "coder",
             "gen_ai.conversation.id": run,
             "interlock.decision": "allow",

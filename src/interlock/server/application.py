@@ -16,7 +16,7 @@ from interlock.errors import InterlockError
 from interlock.server.access.identity import EVERYBODY, Identity, require_scope
 from interlock.server.console.console import Console
 from interlock.server.desk import Desk
-from interlock.server.endpoint import NO_CONTENT, Call, Endpoint
+from interlock.server.endpoint import NO_CONTENT, Call, Endpoint, PlainText
 from interlock.server.problem import Refused, problem_of
 from interlock.server.question_lane import LongWay, Plain
 from interlock.server.wire import (
@@ -185,6 +185,9 @@ class _Handler:
             table=json_table(body, header(scope, b"content-type")),
         )
         answer = await endpoint.perform(call)
+        if isinstance(answer, PlainText):
+            await send_answer(send, 200, answer.text.encode(), answer.content_type)
+            return
         status = NO_CONTENT if answer is None else endpoint.status
         await send_answer(send, status, b"" if answer is None else json_bytes(answer))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -43,6 +43,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         if not given.isascii() or not given.isdecimal() or int(given[:20]) > most:
             raise Refused(400, f"`{name}` is `{given[:40]}`, expected a number from 0 to {most}")
         return int(given)
+
+
+class PlainText(NamedTuple):
+    """An answer that is no JSON."""
+
+    text: str
+    content_type: str
 
 
 Perform = Callable[[Call], Awaitable[object]]

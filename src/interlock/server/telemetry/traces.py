@@ -13,6 +13,13 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import (
     NonRecordingSpan,
@@ -24,7 +31,6 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from interlock.errors import UnavailableError
 from interlock.ledger.chain import decoded
 from interlock.model import events
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
@@ -35,9 +41,6 @@ from interlock.ports import Rows
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-    from opentelemetry.metrics import MeterProvider
-    from opentelemetry.sdk.metrics import MeterProvider as SdkMeterProvider
-    from opentelemetry.sdk.trace import TracerProvider
 
 _SCOPE: Final = "interlock"
 _MOST_RUNS: Final = 4096
@@ -131,7 +134,7 @@ class Traces:
         if event.decision in (Decision.ALLOW, Decision.WARN):
             # Its span is told once it is known how that went.
             return
-        attributes = _of_tool(_tool(event.action), event.key) | _of_verdict(event)
+        attributes = _of_tool(_tool(event.action)) | _of_verdict(event)
         is_refused = event.decision is Decision.BLOCK
         error = f"interlock.{event.decision.value}" if is_refused else None
         self._span(record, f"execute_tool {_tool(event.action)}", attributes, error=error)
@@ -140,10 +143,10 @@ class Traces:
         self._spent(event.usage, event.model, event.cost_micros, "execute_tool")
         row = None if event.of is None else self._rows.record(record.run, event.of)
         judged = None if row is None else decoded(row.body)
-        attributes = _of_tool(event.tool, None)
+        attributes = _of_tool(event.tool)
         began = record.at - event.duration_ms * 1000
         if judged is not None and isinstance(judged.event, events.ActionJudged):
-            attributes = _of_tool(event.tool, judged.event.key) | _of_verdict(judged.event)
+            attributes |= _of_verdict(judged.event)
             began = judged.at
         attributes |= {"interlock.outcome": event.outcome.value}
         if event.exit_code is not None:
@@ -259,13 +262,12 @@ def _tool(action: Action) -> str:
             return "edit"
 
 
-def _of_tool(tool: str, key: str | None) -> dict[str, str | int | float]:
-    named: dict[str, str | int | float] = {
+def _of_tool(tool: str) -> dict[str, str | int | float]:
+    return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": tool,
         "gen_ai.tool.type": "function",
     }
-    return named if key is None else {**named, "gen_ai.tool.call.id": key}
 
 
 def _of_verdict(event: events.ActionJudged) -> dict[str, str | int | float]:
@@ -287,7 +289,7 @@ class Telemetry(NamedTuple):
 
     traces: Traces
     tracers: TracerProvider
-    meters: SdkMeterProvider
+    meters: MeterProvider
 
     def close(self) -> None:
         """Send what is left."""
@@ -296,25 +298,7 @@ class Telemetry(NamedTuple):
 
 
 def sent_traces(rows: Rows) -> Telemetry:
-    """Return traces that go where the `OTEL_*` variables say; raise where the extra is missing."""
-    try:
-        from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415 - only where it is asked for
-            OTLPMetricExporter,
-        )
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - the same
-            OTLPSpanExporter,
-        )
-        from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - the same
-        from opentelemetry.sdk.metrics.export import (  # noqa: PLC0415 - the same
-            PeriodicExportingMetricReader,
-        )
-        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - the same
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - the same
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 - the same
-    except ImportError as error:
-        raise UnavailableError(
-            "traces need the extra `otel`: pip install 'interlock[otel]'"
-        ) from error
+    """Return traces that go where the `OTEL_*` variables say."""
     ids = FixedIds()
     about = Resource.create({"service.name": _SCOPE})
     tracers = TracerProvider(resource=about, id_generator=ids)
