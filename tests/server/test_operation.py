@@ -14,7 +14,7 @@ from interlock.server.notices import notify_people
 from loop.webhook_server import answers, webhook_server
 from server.served import PATIENCE_S, Served, serving
 
-_PUSH = {"kind": "command", "command": "git push --force origin topic"}
+_PUSH = {"command": "git push --force origin topic"}
 
 
 def _eventually(holds: Callable[[], bool]) -> None:

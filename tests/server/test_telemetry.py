@@ -102,6 +102,7 @@ def test_an_action_is_a_span_from_the_answer_to_the_report(watched: Watched) -> 
         >= {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.type": "function",
+            "gen_ai.tool.call.id": f"{run}:2",
             "gen_ai.agent.name": "coder",
             "gen_ai.conversation.id": run,
             "interlock.decision": "allow",

@@ -134,7 +134,7 @@ class Traces:
         if event.decision in (Decision.ALLOW, Decision.WARN):
             # Its span is told once it is known how that went.
             return
-        attributes = _of_tool(_tool(event.action)) | _of_verdict(event)
+        attributes = _of_tool(_tool(event.action)) | _of_verdict(record, event)
         is_refused = event.decision is Decision.BLOCK
         error = f"interlock.{event.decision.value}" if is_refused else None
         self._span(record, f"execute_tool {_tool(event.action)}", attributes, error=error)
@@ -146,7 +146,7 @@ class Traces:
         attributes = _of_tool(event.tool)
         began = record.at - event.duration_ms * 1000
         if judged is not None and isinstance(judged.event, events.ActionJudged):
-            attributes |= _of_verdict(judged.event)
+            attributes |= _of_verdict(judged, judged.event)
             began = judged.at
         attributes |= {"interlock.outcome": event.outcome.value}
         if event.exit_code is not None:
@@ -270,8 +270,9 @@ def _of_tool(tool: str) -> dict[str, str | int | float]:
     }
 
 
-def _of_verdict(event: events.ActionJudged) -> dict[str, str | int | float]:
+def _of_verdict(judged: events.Record, event: events.ActionJudged) -> dict[str, str | int | float]:
     return {
+        "gen_ai.tool.call.id": f"{judged.run}:{judged.seq}",
         "interlock.decision": event.decision.value,
         "interlock.rule": _rule(event.verdict),
         "interlock.policy.hash": event.verdict.policy_hash,
