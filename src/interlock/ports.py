@@ -13,8 +13,10 @@ from interlock.model.approval import Approval
 from interlock.model.budget import Account
 from interlock.model.review import Evaluation
 from interlock.model.rows import (
+    ArchivedRow,
     Changes,
     CredentialRow,
+    GapRow,
     HeadRow,
     KeyRow,
     PolicyRow,
@@ -200,6 +202,14 @@ class Rows(Protocol):
 
     def tally(self) -> Tally:
         """Return the end of the order, and what is found when everything is counted."""
+        ...
+
+    def gaps(self, *, after: int = 0) -> Sequence[GapRow]:
+        """Return where archived records stood, in the order of writing, from behind a place."""
+        ...
+
+    def archived(self, run_id: str) -> ArchivedRow | None:
+        """Return which archive has the records of a run."""
         ...
 
 

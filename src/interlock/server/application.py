@@ -17,7 +17,14 @@ from interlock.model.principal import Scope as Rights
 from interlock.server.access.identity import EVERYBODY, Identity, require_scope
 from interlock.server.console.console import Console
 from interlock.server.desk import Desk
-from interlock.server.endpoint import NO_CONTENT, Call, Endpoint, Streamed, query_of
+from interlock.server.endpoint import (
+    NO_CONTENT,
+    Call,
+    Endpoint,
+    PlainText,
+    Streamed,
+    query_of,
+)
 from interlock.server.problem import Refused, problem_of
 from interlock.server.question_lane import LongWay, Plain
 from interlock.server.repeats import Asked
@@ -215,6 +222,9 @@ class _Handler:
             answer = await desk.repeats.once(asked, body, lambda: endpoint.perform(call))
         if isinstance(answer, Streamed):
             await answer.send(receive, send)
+            return
+        if isinstance(answer, PlainText):
+            await send_answer(send, 200, answer.text.encode(), answer.content_type)
             return
         status = NO_CONTENT if answer is None else endpoint.status
         await send_answer(send, status, b"" if answer is None else json_bytes(answer))

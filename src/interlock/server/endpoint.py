@@ -75,6 +75,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return await self.desk.driver.outside(work)
 
 
+class PlainText(NamedTuple):
+    """An answer that is no JSON."""
+
+    text: str
+    content_type: str
+
+
 Perform = Callable[[Call], Awaitable[object]]
 
 

@@ -24,6 +24,7 @@ from interlock.server.access.peer import peer_of_socket
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
 from interlock.server.desk import Desk, Listening
+from interlock.server.telemetry.observed import ObservedApplication
 from interlock.settings import ServerPlaces
 
 PORT: Final = 7420
@@ -62,6 +63,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_s: float | None = None
     """After so long without a request it ends by itself."""
     is_demo: bool = False
+    sends_traces: bool = False
+    """Whether traces go where the `OTEL_*` variables say."""
 
 
 class _Protocol(HttpToolsProtocol):
@@ -143,7 +146,9 @@ class ServerProcess:
         unix, tcp = _unix_socket(places.socket), None
         try:
             tcp = _tcp_socket(options)
-            application = Application(self._desk, ENDPOINTS, hosts=options.names)
+            application = ObservedApplication(
+                Application(self._desk, ENDPOINTS, hosts=options.names), self._desk.metrics
+            )
             servers = [_Server(_config(application, None, None), [unix])]
             if tcp is not None:
                 config = _config(application, options.certificate, options.key)
@@ -242,7 +247,7 @@ async def _idle(
         await asyncio.sleep(min(1.0, idle_s / 4))
 
 
-def _config(app: Application, certificate: Path | None, key: Path | None) -> uvicorn.Config:
+def _config(app: ObservedApplication, certificate: Path | None, key: Path | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=_Protocol,

@@ -140,7 +140,9 @@ def verified_ledger(
     # Every record is read twice: in its chain, and for the accounts.
     total = 2 * sum(row.seq for row in rows.runs(limit=ALL))
     found, grounds = Verification(), Grounds(rows)
-    for each in verify_all(rows, ledger.key, lambda read: advance(read, total), grounds.take):
+    for each in verify_all(
+        rows, ledger.key, lambda read: advance(read, total), grounds.take, grounds.skip
+    ):
         if each.problem is not None:
             found.faults.append(each.problem)
         if isinstance(each, RunChecked):

@@ -11,8 +11,10 @@ from interlock.ledger.stores.notifier import Notifier
 from interlock.model.approval import Approval
 from interlock.model.order import BEFORE_ALL, followed
 from interlock.model.rows import (
+    ArchivedRow,
     Changes,
     CredentialRow,
+    GapRow,
     HeadRow,
     KeyRow,
     PolicyRow,
@@ -256,3 +258,10 @@ class _MemoryRows:
     def tally(self) -> Tally:
         stored = len(self._all.records)
         return Tally(self._head, stored, stored, len(self._all.runs))
+
+    def gaps(self, *, after: int = 0) -> Sequence[GapRow]:  # noqa: ARG002 - as of every store
+        """Return nothing: what is gone with its process is not archived."""
+        return ()
+
+    def archived(self, run_id: str) -> ArchivedRow | None:  # noqa: ARG002 - as of every store
+        return None
