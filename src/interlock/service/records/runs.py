@@ -110,6 +110,9 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
     )
 
     def plan(transaction: Transaction) -> RunState:
+        if transaction.has_run(run_id):
+            # Whoever names it themselves may have done so before: it begins once.
+            return transaction.state(run_id)
         begun = replace(event, ancestors=_ancestors(transaction, new.parent))
         who = agent_named(event.agent) if by is None else by
         transaction.append(run_id, begun, at=context.clock.now(), by=who)
