@@ -7,6 +7,7 @@ agent must be able to end. `--deadline=SECONDS` among ARGS is when that is said:
 client stops waiting.
 """
 
+import _signal as signal  # pyright: ignore[reportMissingModuleSource] - part of the interpreter
 import sys
 
 try:
@@ -157,8 +158,6 @@ def _answer_alone(arguments: list[str], payload: bytes) -> tuple[int, bytes, byt
 
 def _limit(arguments: list[str]) -> None:
     """Have the whole of it end by an error at the deadline."""
-    import _signal as signal  # noqa: PLC0415 - part of the interpreter
-
     seconds = _DEADLINE_S
     for each in arguments:
         if each.startswith("--deadline=") and each[11:].isdigit():
