@@ -21,6 +21,7 @@ _REFUSED = 2
 _DEADLINE_S = 25
 _PIECE = 1 << 20
 _LONGEST_HEAD = 64
+_LONGEST_SOCKET = 100
 
 
 class NoAnswerError(Exception):
@@ -46,8 +47,8 @@ def main(arguments: list[str]) -> int:
 
 def _answer(arguments: list[str], payload: bytes) -> tuple[int, bytes, bytes]:
     cwd = os.getcwd()  # noqa: PTH109 - a path object would have to be imported
-    place = hooks_place(_environment(), cwd)
-    line = request_line(arguments, cwd, os.getppid(), payload)
+    place = hooks_place(_environment())
+    line = request_line(arguments, cwd, os.getpid(), payload)
     try:
         return asked(place, line)
     except (OSError, NoAnswerError):
@@ -105,21 +106,36 @@ def _quoted(text: str) -> bytes:
     return b'"%s"' % b"".join([b"\\u%02x%02x" % pair for pair in pairs])
 
 
-def hooks_place(environment: dict[str, str], cwd: str) -> str:
+def hooks_place(environment: dict[str, str]) -> str:
     """Return where the server of the ledger that counts here listens: as `settings` says."""
-    home = environment.get("HOME") or "/"
     state = environment.get("XDG_STATE_HOME", "")
-    state = (state if state[:1] == "/" else f"{home}/.local/state").rstrip("/") + "/interlock"
+    state = state if state[:1] == "/" else f"{_home(environment)}/.local/state"
+    state = f"{state.rstrip('/')}/interlock"
+    shared = environment.get("XDG_RUNTIME_DIR", "").rstrip("/")
+    folder = f"{shared}/interlock" if shared[:1] == "/" and _is_folder(shared) else f"{state}/run"
     ledger = environment.get("INTERLOCK_LEDGER") or f"{state}/ledger.db"
-    if ledger[:1] != "/" and "://" not in ledger:
-        ledger = home + ledger[1:] if ledger[:2] == "~/" else f"{cwd}/{ledger}"
-    shared = environment.get("XDG_RUNTIME_DIR", "")
-    shared = shared if shared[:1] == "/" else f"/run/user/{os.getuid()}"
-    folder = f"{shared.rstrip('/')}/interlock" if _is_folder(shared) else f"{state}/run"
-    digest = 0xCBF29CE484222325
-    for byte in ledger.encode("utf-8", "surrogateescape"):
-        digest = (digest ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return f"{folder}/{digest:016x}.hooks"
+    name = "server" if ledger == f"{state}/ledger.db" else _server_name(ledger)
+    place = f"{folder}/{name}.hooks"
+    if len(place.encode("utf-8", "surrogateescape")) > _LONGEST_SOCKET:
+        return f"/tmp/interlock-{os.getuid()}/{name}.hooks"  # noqa: S108 - made for this user alone
+    return place
+
+
+def _home(environment: dict[str, str]) -> str:
+    if home := environment.get("HOME"):
+        return home.rstrip("/")
+    import pwd  # noqa: PLC0415 - part of the interpreter, and hardly ever needed
+
+    return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/")
+
+
+def _server_name(ledger: str) -> str:
+    """Return what the server of another ledger is called; what this imports takes its time."""
+    import hashlib  # noqa: PLC0415 - only for ledgers elsewhere
+    import os.path  # noqa: PLC0415 - the same
+
+    named = ledger if "://" in ledger else os.path.realpath(os.path.expanduser(ledger))  # noqa: PTH111 - as a text
+    return hashlib.sha256(named.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _environment() -> dict[str, str]:

@@ -66,16 +66,17 @@ def ancestors(pid: int | None = None) -> Iterator[str]:
         pid = found.parent
 
 
-def client_above(pid: int) -> int | None:
-    """Return the process that ran a hook: a shell in between is over with it.
+def client_above(hook: int) -> int | None:
+    """Return the process that ran a hook: a shell in between is over when the hook is.
 
     None where nothing runs by this number any more.
     """
+    pid = hook
     for _ in range(_MOST):
         found = _process(pid) if pid > 0 else None
         if found is None:
             return None
-        if not _is_shell(pid) or found.parent <= 1:
+        if pid != hook and not _is_shell(pid):
             return pid
         pid = found.parent
     return None

@@ -157,60 +157,6 @@ def current_ledger_places() -> LedgerPlaces:
     )
 
 
-class ServerPlaces(NamedTuple):
-    """Where the server of a ledger is found by whoever runs as the same user."""
-
-    folder: Path
-    """Holds the others; only its owner may look into it."""
-    socket: Path
-    """Where it speaks HTTP."""
-    hooks: Path
-    """Where hooks ask, a line each."""
-    lock: Path
-    """Held by the one server of the ledger while it runs."""
-
-
-def current_server_places(ledger: str | None = None) -> ServerPlaces:
-    """Return the places of the server over a ledger, or over the one that counts here."""
-    home = os.environ.get("HOME") or str(Path.home())
-    state = _state_folder(os.environ, Path(home))
-    named = ledger or os.environ.get("INTERLOCK_LEDGER") or str(state / "ledger.db")
-    folder = _runtime_folder(state)
-    digest = _ledger_digest(_whole_name(named, home))
-    return ServerPlaces(
-        folder=folder,
-        socket=folder / f"{digest}.sock",
-        hooks=folder / f"{digest}.hooks",
-        lock=folder / f"{digest}.lock",
-    )
-
-
-def _runtime_folder(state: Path) -> Path:
-    """Return where sockets belong.
-
-    A process without a session, such as one of cron, finds the folder of its user all the same:
-    otherwise there would be two servers.
-    """
-    named = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
-    shared = named if named.is_absolute() else Path(f"/run/user/{os.getuid()}")
-    return shared / "interlock" if shared.is_dir() else state / "run"
-
-
-def _whole_name(ledger: str, home: str) -> str:
-    """Return a ledger's name from the root, as text: the hook's entry does no more than that."""
-    if ledger.startswith("/") or "://" in ledger:
-        return ledger
-    return f"{home}{ledger[1:]}" if ledger.startswith("~/") else f"{_current_folder()}/{ledger}"
-
-
-def _ledger_digest(name: str) -> str:
-    """Return what tells ledgers apart (FNV-1a): the hook's entry has no time for another one."""
-    value = 0xCBF29CE484222325
-    for byte in os.fsencode(name):
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return f"{value:016x}"
-
-
 class Cause(NamedTuple):
     """What the loop told a job about itself, and so whatever the job starts."""
 

@@ -72,6 +72,7 @@ _HOMES: Final = {
         ("commands.past_run_commands", "step stop replay"),
         ("commands.operator_commands", "setup operator"),
         ("commands.ledger_commands", "verify ledger"),
+        ("commands.hook_command", "hook"),
     )
     for name in names.split()
 }

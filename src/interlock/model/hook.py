@@ -28,7 +28,7 @@ class HookCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     args: tuple[str, ...] = ()
     cwd: str = ""
     pid: int = 0
-    """The process that ran the hook."""
+    """The process that the hook is."""
     payload: msgspec.Raw = msgspec.Raw(b"null")
     """What the client wrote to it, in JSON."""
 

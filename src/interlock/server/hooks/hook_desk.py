@@ -6,11 +6,13 @@ INVARIANT: whatever goes wrong, the reply is a no that the client understands, w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar, assert_never, cast
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, assert_never, cast
 
-from interlock import processes
-from interlock.errors import InputError, InterlockError
+from interlock import processes, settings
+from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.model.hook import (
     REFUSED,
     ActionAsked,
@@ -29,25 +31,28 @@ from interlock.model.hook import (
 from interlock.model.principal import person_at
 from interlock.model.run import RunState, RunStatus
 from interlock.ports import Dialect
-from interlock.service.aio import AsyncInterlock, AsyncRun, LoopDriver
+from interlock.service.governor import Driver, Governor
+from interlock.service.operations import Operations
+from interlock.service.people.operators import all_tokens
+from interlock.service.policies.policy_files import load_policy
 from interlock.service.questions.question import key_of
 from interlock.service.questions.run_entries import person_heard, starting
 from interlock.service.records.runs import NewRun
-
-T = TypeVar("T")
+from interlock.service.run_operations import RunOperations
 
 _MOST_RUNS: Final = 1000
 """So often a session may be taken up again after its end."""
 _MOST_KNOWN: Final = 4096
+_NO_PROJECT: Final = "default"
 
 
 class HookDesk:
     """Answers hooks of every dialect that it was told of."""
 
-    def __init__(self, interlock: AsyncInterlock, dialects: Mapping[str, Dialect]) -> None:
-        self._interlock = interlock
-        self._governor = interlock.governor
-        self._driver = LoopDriver()
+    def __init__(self, governor: Governor, driver: Driver, dialects: Mapping[str, Dialect]) -> None:
+        self._governor = governor
+        self._driver = driver
+        self._operations = Operations(governor, driver, None)
         self._dialects = dialects
         self._runs: dict[tuple[str, str], str] = {}
         """The run that each session was at last, by client and session."""
@@ -56,8 +61,7 @@ class HookDesk:
         """Return what the hook ends with."""
         dialect = self._dialects.get(call.hook)
         if dialect is None:
-            known = ", ".join(f"`{each}`" for each in sorted(self._dialects))
-            return refusal(call, f"`{call.hook}` is no dialect of hooks: expected one of {known}")
+            return self.refusal(call, "")
         try:
             request = dialect.request(call)
             answer = None if request is None else await self._answer(request, call)
@@ -67,12 +71,19 @@ class HookDesk:
         except Exception as error:  # noqa: BLE001 - a call that breaks the server is refused
             return dialect.refusal(call, f"the question broke: {type(error).__name__}")
 
+    def refusal(self, call: HookCall, reason: str) -> HookReply:
+        """Return a no in the dialect of a call."""
+        dialect = self._dialects.get(call.hook)
+        if dialect is not None:
+            return dialect.refusal(call, reason)
+        known = ", ".join(f"`{each}`" for each in sorted(self._dialects))
+        return refusal(call, f"`{call.hook}` is no dialect of hooks: expected one of {known}")
+
     async def _answer(self, request: HookRequest, call: HookCall) -> HookAnswer:
         if isinstance(request.run, str):
-            run = await self._interlock.resume(request.run)
-            return await self._asked(run, request.question)
+            return await self._asked(await self.named_run(request.run), request.question)
         session = request.run
-        run = AsyncRun(self._governor, await self._run_of(session, call))
+        run = self._words(await self._run_of(session, call))
         try:
             return await self._asked(run, request.question)
         except InputError:
@@ -81,7 +92,22 @@ class HookDesk:
             again = await self._run_of(session, call)
             if again == run.id:
                 raise
-            return await self._asked(AsyncRun(self._governor, again), request.question)
+            return await self._asked(self._words(again), request.question)
+
+    async def named_run(self, run_id: str) -> RunOperations:
+        """Return what can be asked of a run by its name; an agent that has a token shows it."""
+        await self._driver.outside(lambda: self._check_has_no_token(run_id))
+        return self._words(run_id)
+
+    def _check_has_no_token(self, run_id: str) -> None:
+        agent = self._governor.run(run_id).agent
+        if agent in {each.name for each in all_tokens(self._governor.ledger)}:
+            raise NotPermittedError(
+                f"run `{run_id}` is one of `{agent}`, who has a token: ask over HTTP, and show it"
+            )
+
+    def _words(self, run_id: str) -> RunOperations:
+        return RunOperations(self._governor, run_id, self._driver, None)
 
     async def _run_of(self, session: HookSession, call: HookCall) -> str:
         """Return the run that a session is; its first call begins it.
@@ -92,11 +118,13 @@ class HookDesk:
         known = self._runs.get(name)
         if known is not None:
             return known
+        project = await self._driver.outside(lambda: self._project_of(session, call))
         for number in range(_MOST_RUNS):
             run_id = run_of_session(session, number)
-            state = await self._outside(lambda run_id=run_id: self._state(run_id))
+            state = await self._driver.outside(lambda run_id=run_id: self._state(run_id))
             if state is None:
-                state = await self._interlock.ask(starting(_new_run(session, run_id, call)))
+                new = _new_run(session, run_id, project, call)
+                state = await self._operations.ask(starting(new))
             if state.status is RunStatus.RUNNING:
                 break
         else:
@@ -106,10 +134,27 @@ class HookDesk:
         self._runs[name] = run_id
         return run_id
 
-    def _state(self, run_id: str) -> RunState | None:
-        return None if self._governor.ledger.rows.run(run_id) is None else self._governor.state(run_id)
+    def _project_of(self, session: HookSession, call: HookCall) -> str:
+        """Return the project that a session works in; by its policy it is judged from here on.
 
-    async def _asked(self, run: AsyncRun, question: HookQuestion) -> HookAnswer:
+        A project is named after its folder: another one of that name has another policy.
+        """
+        folder = Path(session.workspace or call.cwd or "/")
+        found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
+        if not found.project:
+            return session.project
+        policy = load_policy(user=found.user, project=found.project)
+        root = found.project_file.parent
+        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
+        project = f"{root.name}-{digest}" if session.project == _NO_PROJECT else session.project
+        self._governor.adopt(policy, project)
+        return project
+
+    def _state(self, run_id: str) -> RunState | None:
+        found = self._governor.ledger.rows.run(run_id)
+        return None if found is None else self._governor.state(run_id)
+
+    async def _asked(self, run: RunOperations, question: HookQuestion) -> HookAnswer:
         match question:
             case ActionAsked(action=action, key=key, wait_s=wait_s):
                 return await run.ask(action, key, None, wait_s)
@@ -129,10 +174,10 @@ class HookDesk:
             case _:
                 assert_never(question)
 
-    async def _observed(self, run: AsyncRun, question: ActionSeen) -> HookAnswer:
+    async def _observed(self, run: RunOperations, question: ActionSeen) -> HookAnswer:
         """Report what came of an action: of the one that was asked about by this name, if any."""
         seen = _fields(question.seen)
-        seq = await self._outside(lambda: self._asked_about(run.id, question))
+        seq = await self._driver.outside(lambda: self._asked_about(run.id, question))
         if seq is None:
             return await run.observe_unasked(question.action, **seen)
         return await run.observe(f"{run.id}:{seq}", **seen)
@@ -144,9 +189,6 @@ class HookDesk:
         kind = str(question.action.__struct_config__.tag)
         row = self._governor.ledger.rows.key(run_id, key_of(context, kind, question.key))
         return None if row is None or row.seq <= 0 else row.seq
-
-    async def _outside(self, perform: Callable[[], T]) -> T:
-        return await self._driver.outside(perform)
 
 
 def refusal(call: HookCall, reason: str) -> HookReply:
@@ -163,13 +205,13 @@ def run_of_session(session: HookSession, number: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 
-def _new_run(session: HookSession, run_id: str, call: HookCall) -> NewRun:
+def _new_run(session: HookSession, run_id: str, project: str, call: HookCall) -> NewRun:
     return NewRun(
         id=run_id,
         task=session.task or f"{session.client} session {session.id}",
         agent=session.agent,
         client=session.client,
-        project=session.project,
+        project=project,
         workspace=session.workspace or call.cwd or None,
         process=processes.client_above(call.pid),
     )
