@@ -87,7 +87,8 @@ async def _serve() -> None:
     governor = open_governor(None)
     door = HookSocket(HookDesk(governor, LoopDriver(), OWN_DIALECT))
     await door.start(listening)
-    print("ready", flush=True)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     await asyncio.Event().wait()
 
 

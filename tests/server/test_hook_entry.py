@@ -24,6 +24,5 @@ def test_a_server_answers_a_hook(home: Home) -> None:
 def test_without_a_server_the_answer_is_the_same(home: Home) -> None:
     harmless, dangerous = home.hook(HARMLESS), home.hook(DANGEROUS)
 
-    print(harmless, dangerous)
     assert harmless.returncode == 0
     assert dangerous.returncode == 2

@@ -11,15 +11,17 @@ from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from interlock.model.entrance import Amount, FilePath, admitted, entrance
 from interlock.model.principal import Principal
+from interlock.model.promised_answer import completed
+from interlock.model.question_fields import RunFields
 from interlock.model.run import RunState
+from interlock.model.step_loop import StepLoop
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.governor import BLOCKING, Governor, completed
+from interlock.service.governor import BLOCKING, Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
-from interlock.service.records.runs import RunFields, RunLedger
+from interlock.service.records.runs import RunLedger
 from interlock.service.run_operations import RunOperations, apply_is_gone, edit_is_gone
-from interlock.service.step_loop import StepLoop
 
 Ops = TypeVar("Ops")
 P = ParamSpec("P")

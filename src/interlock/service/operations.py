@@ -23,6 +23,7 @@ from interlock.model.events import (
     Undone,
 )
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
+from interlock.model.question_fields import RunFields
 from interlock.model.review import GateAction
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -34,7 +35,6 @@ from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records import approvals, budgets, holds, reviews, runs
 from interlock.service.records.context import Context
-from interlock.service.records.runs import RunFields
 
 A = TypeVar("A")
 

@@ -48,7 +48,7 @@ def dialects() -> Mapping[str, Dialect]:
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
     """Answer a hook."""
-    signal.signal(signal.SIGALRM, lambda *_: _end(_too_late(args)))
+    signal.signal(signal.SIGALRM, lambda _number, _frame: _end(_too_late(args)))
     signal.alarm(_OWN_S)
     payload = sys.stdin.buffer.read()
     _end(_from_server(dialect, args, payload) or _from_here(dialect, args, payload))
