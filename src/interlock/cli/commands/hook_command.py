@@ -34,6 +34,7 @@ is what that runs where none answers: it starts one, and answers itself where it
 """
 _SERVER_WITHIN_S: Final = 4.0
 _NAP_S: Final = 0.02
+_IDLE_EXIT: Final = "--idle-exit=1800"
 _OWN_S: Final = 20
 """So long an answer may take: less than clients wait for one."""
 
@@ -73,8 +74,8 @@ def start_server() -> subprocess.Popen[bytes]:
     own = ("INTERLOCK_RUN", "INTERLOCK_CAUSE", "INTERLOCK_TOKEN")
     environment = {name: value for name, value in settings.environment().items() if name not in own}
     # It serves every folder, and so stands in none; and it outlives whoever started it.
-    return subprocess.Popen(
-        [sys.executable, "-I", "-m", "interlock", "serve", "--for-hooks"],
+    return subprocess.Popen(  # noqa: S603 - ourselves
+        [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", _IDLE_EXIT],
         cwd="/",
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -106,6 +106,7 @@ def run_server(
     """Serve a ledger until it is enough, unless another server does already."""
     import uvloop  # noqa: PLC0415 - only with the extra
 
+    from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - the same
     from interlock.server.desk import Desk  # noqa: PLC0415 - the same
     from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
 
@@ -119,7 +120,8 @@ def run_server(
             desk = Desk(governor, replay=lambda run_id: _replayed(governor, run_id))
 
             async def serve() -> None:
-                await ServerProcess(desk, options).run(lambda ready: when_ready(desk, ready))
+                process = ServerProcess(desk, options, dialects=dialects())
+                await process.run(lambda ready: when_ready(desk, ready))
 
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(serve())

@@ -213,7 +213,8 @@ def _new_run(session: HookSession, run_id: str, project: str, call: HookCall) ->
         client=session.client,
         project=project,
         workspace=session.workspace or call.cwd or None,
-        process=processes.client_above(call.pid),
+        # 0 is one that nothing is known of.
+        process=processes.client_above(call.pid) or 0,
     )
 
 

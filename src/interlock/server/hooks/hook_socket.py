@@ -60,6 +60,8 @@ class HookSocket:
         self.desk: Final = desk
         self.asked = 0
         """How many questions have come: who looks again later sees whether anybody asks."""
+        self.busy = 0
+        """How many of them are still to be answered."""
         self.connections: Final = set[asyncio.BaseTransport]()
         self._server: asyncio.Server | None = None
 
@@ -138,6 +140,7 @@ class _Connection(asyncio.Protocol):
         del self._buffer[: end + 1]
         self._transport.pause_reading()
         self._door.asked += 1
+        self._door.busy += 1
         self._task = self._loop.create_task(self._answer(line))
         self._task.add_done_callback(self._answered)
 
@@ -183,6 +186,7 @@ class _Connection(asyncio.Protocol):
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         self._task = None
+        self._door.busy -= 1
         if task.cancelled() or self._transport.is_closing():
             return
         if task.exception() is not None:
