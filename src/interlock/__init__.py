@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from interlock.model.events import UndoKind, Undone
     from interlock.model.facts import Layer
+    from interlock.model.operator import NewOperator, Operator, Token
     from interlock.model.principal import Principal, PrincipalKind, Scope
     from interlock.model.question_fields import ReviewFields, RunFields, Seen, VerdictFields
     from interlock.model.review import (
@@ -109,7 +110,6 @@ if TYPE_CHECKING:
         gate_verdict,
     )
     from interlock.service.interlock import Interlock, Run
-    from interlock.service.people.operators import NewOperator, Operator, Token
     from interlock.service.policies.policy_files import load_policy
     from interlock.service.records.runs import RunLedger
     from interlock.service.unrecorded_gate import ContinueGate
@@ -127,6 +127,7 @@ _HOMES = {
     "model.edit": "Applied AppliedFile EditPlan EditSet Encoding FileEdit FilePlan PlannedChange",
     "model.events": "UndoKind Undone",
     "model.facts": "Layer",
+    "model.operator": "NewOperator Operator Token",
     "model.principal": "Principal PrincipalKind Scope",
     "model.review": (
         "Check CheckResult EntryKind Evaluation FaultKind GateAction GateCoverage GateFault"
@@ -151,7 +152,6 @@ _HOMES = {
         " evaluate_secrets evaluate_tool_allowlist evaluate_tool_use gate_verdict"
     ),
     "service.interlock": "Interlock Run",
-    "service.people.operators": "NewOperator Operator Token",
     "service.policies.policy_files": "load_policy",
     "service.records.runs": "RunLedger",
     "service.unrecorded_gate": "ContinueGate",

@@ -22,6 +22,7 @@ from interlock.model.events import (
     BudgetChanged,
     Undone,
 )
+from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
 from interlock.model.question_fields import RunFields
 from interlock.model.review import GateAction
@@ -30,7 +31,6 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.people.credentials import USUAL_COST, require_operator
-from interlock.service.people.operators import NewOperator, Operator, Token
 from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records import approvals, budgets, holds, reviews, runs

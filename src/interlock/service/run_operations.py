@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Never, TypeVar, Unpack, cast
+from typing import TypeVar, Unpack, cast
 
 from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
@@ -32,6 +32,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.patience import after_delay, patiently
 from interlock.model.principal import Principal
 from interlock.model.question_fields import (
@@ -73,16 +74,6 @@ from interlock.service.records.observations import observation_from
 A = TypeVar("A")
 W = TypeVar("W", Answer, EditAnswer, StepAnswer, StopAnswer)
 D = TypeVar("D", StepAnswer, StopAnswer)
-
-
-def edit_is_gone(_self: object, *_args: object, **_fields: object) -> Never:
-    """Refuse: the name did not say whether it asks or writes."""
-    raise InputError("`edit` is gone: `may_edit` asks whether, `apply_edits` writes")
-
-
-def apply_is_gone(_self: object, *_args: object, **_fields: object) -> Never:
-    """Refuse: the name did not say what it applies."""
-    raise InputError("`apply` is gone: `apply_edits` writes, `may_edit` only asks")
 
 
 class RunOperations:
