@@ -200,7 +200,7 @@ class Connection:
     def _headers(self, request: Request) -> dict[str, str]:
         headers = {"accept": f"{_JSON}, {_PROBLEM}"}
         if request.method != "GET":
-            headers["idempotency-key"] = uuid.uuid4().hex
+            headers["idempotency-key"] = _key(request)
         if request.body is not None:
             headers["content-type"] = _JSON
         token = request.token or self._token
@@ -291,6 +291,16 @@ def _encoded(body: Mapping[str, object]) -> bytes:
         return msgspec.json.encode(said)
     except UnicodeEncodeError:
         raise InputError("half a character stands in what is asked: it cannot be sent") from None
+
+
+def _key(request: Request) -> str:
+    """Return what stands for a request, however often it is sent: its own key, or a new one."""
+    own = (request.body or {}).get("key")
+    if own is None:
+        return uuid.uuid4().hex
+    if not isinstance(own, str) or not own.isascii() or not own.isprintable():
+        raise InputError("`key` holds what cannot be sent: use letters, digits and signs of ASCII")
+    return own
 
 
 def _seconds(header: str | None) -> float:
