@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     )
     from interlock.model.events import UndoKind, Undone
     from interlock.model.facts import Layer
+    from interlock.model.operator import NewOperator, Operator, Token
     from interlock.model.principal import Principal, PrincipalKind, Scope
+    from interlock.model.question_fields import ReviewFields, RunFields, Seen, VerdictFields
     from interlock.model.review import (
         Check,
         CheckResult,
@@ -90,8 +92,10 @@ if TYPE_CHECKING:
         StepMetrics,
         StepReason,
     )
+    from interlock.model.step_loop import AsyncStepLoop, GovernedStep, StepLoop
     from interlock.model.step_statistics import StepStatistics
     from interlock.model.stop import SignalScore, StopDecision, StopOutcome, StopVeto
+    from interlock.model.turn_report import StepFields, StopFields
     from interlock.model.verdict import Decision, Finding, Severity, Verdict, aggregate
     from interlock.policy.actions.compiled_policy import CompiledPolicy
     from interlock.service.aio import AsyncInterlock, AsyncRun
@@ -106,15 +110,8 @@ if TYPE_CHECKING:
         gate_verdict,
     )
     from interlock.service.interlock import Interlock, Run
-    from interlock.service.people.operators import NewOperator, Operator, Token
     from interlock.service.policies.policy_files import load_policy
-    from interlock.service.questions.step_question import StepFields
-    from interlock.service.questions.stop_question import StopFields
-    from interlock.service.questions.verdict_question import VerdictFields
-    from interlock.service.records.observations import Seen
-    from interlock.service.records.reviews import ReviewFields
-    from interlock.service.records.runs import RunFields, RunLedger
-    from interlock.service.step_loop import AsyncStepLoop, GovernedStep, StepLoop
+    from interlock.service.records.runs import RunLedger
     from interlock.service.unrecorded_gate import ContinueGate
 
 _HOMES = {
@@ -130,19 +127,23 @@ _HOMES = {
     "model.edit": "Applied AppliedFile EditPlan EditSet Encoding FileEdit FilePlan PlannedChange",
     "model.events": "UndoKind Undone",
     "model.facts": "Layer",
+    "model.operator": "NewOperator Operator Token",
     "model.principal": "Principal PrincipalKind Scope",
     "model.review": (
         "Check CheckResult EntryKind Evaluation FaultKind GateAction GateCoverage GateFault"
         " GateVerdict LintCounts Overall PendingGateReview Report ReviewDecision ReviewEntry"
         " ReviewGate ReviewMode ReviewOutcome ReviewVerdict TestCounts Unreadable Witness"
     ),
+    "model.question_fields": "ReviewFields RunFields Seen VerdictFields",
     "model.run": "RunState",
     "model.step": (
         "Belief Checkpoint CheckpointKind ContinueDecision Evidence Remaining Sign StepContext"
         " StepDecision StepMetrics StepReason"
     ),
+    "model.step_loop": "AsyncStepLoop GovernedStep StepLoop",
     "model.step_statistics": "StepStatistics",
     "model.stop": "SignalScore StopDecision StopOutcome StopVeto",
+    "model.turn_report": "StepFields StopFields",
     "model.verdict": "Decision Finding Severity Verdict aggregate",
     "policy.actions.compiled_policy": "CompiledPolicy",
     "service.aio": "AsyncInterlock AsyncRun",
@@ -151,15 +152,8 @@ _HOMES = {
         " evaluate_secrets evaluate_tool_allowlist evaluate_tool_use gate_verdict"
     ),
     "service.interlock": "Interlock Run",
-    "service.people.operators": "NewOperator Operator Token",
     "service.policies.policy_files": "load_policy",
-    "service.questions.step_question": "StepFields",
-    "service.questions.stop_question": "StopFields",
-    "service.questions.verdict_question": "VerdictFields",
-    "service.records.observations": "Seen",
-    "service.records.reviews": "ReviewFields",
-    "service.records.runs": "RunFields RunLedger",
-    "service.step_loop": "AsyncStepLoop GovernedStep StepLoop",
+    "service.records.runs": "RunLedger",
     "service.unrecorded_gate": "ContinueGate",
 }
 """The public names, by the module that they are loaded from."""

@@ -11,6 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from interlock.model.approval import Approval
 from interlock.model.budget import Account
+from interlock.model.hook import HookAnswer, HookCall, HookReply, HookRequest
 from interlock.model.review import Evaluation
 from interlock.model.rows import (
     ArchivedRow,
@@ -54,6 +55,28 @@ class PatientClock(Clock, Protocol):
 
 Evaluator = Callable[[RunState], Evaluation]
 """Somebody else's judgement on a finished run: a pure function of its state."""
+
+
+class Dialect(Protocol):
+    """What an agent's client says to its hooks, and how it is answered; it decides nothing."""
+
+    def request(self, call: HookCall) -> HookRequest | None:
+        """Return what a call asks; None where it asks nothing.
+
+        Raise InputError where it cannot be read.
+        """
+        ...
+
+    def reply(self, call: HookCall, answer: HookAnswer) -> HookReply:
+        """Return an answer as the client understands it; None where nothing was asked."""
+        ...
+
+    def refusal(self, call: HookCall, reason: str) -> HookReply:
+        """Return a no for whatever went wrong, which the client cannot take for a yes.
+
+        At the end of a turn it lets the agent end.
+        """
+        ...
 
 
 class Accounts(Protocol):

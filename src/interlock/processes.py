@@ -23,6 +23,7 @@ _PARENT: Final = 1
 _START: Final = 19
 """Which words of `/proc/PID/stat` these are, behind the name in brackets."""
 _MOST: Final = 1024
+_SHELLS: Final = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "fish"))
 _PS: Final = ("ps", "-o", "ppid=,lstart=", "-p")
 _PS_LINE: Final = re.compile(r"\s*(\d+)\s+(\S.*\S)\s*")
 
@@ -63,6 +64,29 @@ def ancestors(pid: int | None = None) -> Iterator[str]:
             return
         yield _name(pid, found)
         pid = found.parent
+
+
+def client_above(hook: int) -> int | None:
+    """Return the process that ran a hook: a shell in between is over when the hook is.
+
+    None where nothing runs by this number any more.
+    """
+    pid = hook
+    for _ in range(_MOST):
+        found = _process(pid) if pid > 0 else None
+        if found is None:
+            return None
+        if pid != hook and not _is_shell(pid):
+            return pid
+        pid = found.parent
+    return None
+
+
+def _is_shell(pid: int) -> bool:
+    try:
+        return (_PROC / str(pid) / "comm").read_text(errors="replace").strip() in _SHELLS
+    except OSError:
+        return False
 
 
 def is_alive(name: str) -> bool:

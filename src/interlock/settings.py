@@ -197,6 +197,11 @@ def _beside(ledger: Path) -> tuple[Path, Path]:
     return ledger.with_name(f"{ledger.name}.loop.db"), ledger.with_name(f"{ledger.name}.loop")
 
 
+def server_url() -> str | None:
+    """Return where programs ask, where `INTERLOCK_SERVER` names a server elsewhere."""
+    return os.environ.get("INTERLOCK_SERVER") or None
+
+
 class ServerPlaces(NamedTuple):
     """Where the server of a ledger is found on this machine."""
 

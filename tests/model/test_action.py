@@ -15,6 +15,7 @@ from interlock.model.action import (
     action_from_request,
     action_given,
     command_line,
+    request_from_action,
 )
 
 
@@ -36,6 +37,7 @@ from interlock.model.action import (
 def test_a_request_is_read(request_: dict[str, object], action: Action) -> None:
     assert action_from_request(request_) == action
     assert action_given(request_) == action_given(action) == action
+    assert action_from_request(request_from_action(action)) == action
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from interlock import Approval, Interlock, Run
 from interlock.model.answers import ReviewAnswer
 from interlock.model.control_state import OpenReview
 from interlock.model.events import Event
+from interlock.model.question_fields import RunFields
 from interlock.model.review import GateAction, ReviewMode
 from interlock.model.run import RunState
-from interlock.service.records.runs import RunFields
 from service.ledgers import HandClock, events_of, kinds_of, operator_of
 from service.stepping_runs import check_record
 

@@ -11,7 +11,7 @@ from interlock import Answer, Budget, Decision, Interlock, Run
 from interlock.model.action import CommandAction, EditAction
 from interlock.model.budget import Amounts, Dimension, TokenUsage
 from interlock.model.events import ActionJudged
-from interlock.service.records.observations import Seen
+from interlock.model.question_fields import Seen
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 
 _CHEAP = (

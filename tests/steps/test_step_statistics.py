@@ -8,16 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.model import step_history
 from interlock.model.step import Remaining, StepDecision
+from interlock.model.step_history import MOST_ENTRIES, History, HistoryEntry, entry_from_decision
 from interlock.policy.config.run_sections import Steps
-from interlock.policy.steps import continue_gate
-from interlock.policy.steps.continue_gate import (
-    MOST_ENTRIES,
-    History,
-    HistoryEntry,
-    decide,
-    entry_from_decision,
-)
+from interlock.policy.steps.continue_gate import decide
 from steps.contexts import a_context, a_sign
 
 DEFAULTS = Steps()
@@ -154,7 +149,7 @@ def test_tokens_after_a_signal_are_unknown_without_both(some: list[HistoryEntry]
 def test_the_first_signal_is_remembered_when_it_is_no_longer_kept(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(continue_gate, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(step_history, "MOST_ENTRIES", 2)
     history = a_history(an_entry(STOP, step=1, tokens=10), *[an_entry(tokens=40)] * 3)
 
     assert history.statistics().decisions["stop"] == 0
@@ -165,7 +160,7 @@ def test_the_first_signal_is_remembered_when_it_is_no_longer_kept(
 @given(st.lists(entries, max_size=30))
 def test_what_is_forgotten_leaves_no_trace_in_the_figures(some: list[HistoryEntry]):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(continue_gate, "MOST_ENTRIES", 7)
+        patch.setattr(step_history, "MOST_ENTRIES", 7)
         rolling, fresh = a_history(*some).statistics(), a_history(*some[-7:]).statistics()
 
     assert (

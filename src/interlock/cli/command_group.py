@@ -75,6 +75,7 @@ _HOMES: Final = {
         ("commands.operator_commands", "setup operator"),
         ("commands.access_commands", "token login"),
         ("commands.ledger_commands", "verify ledger"),
+        ("commands.hook_command", "hook"),
     )
     for name in names.split()
 }

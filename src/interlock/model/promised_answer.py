@@ -1,9 +1,17 @@
-"""What a call gives that is awaited: no answer yet, so that nobody takes it for one."""
+"""What a call gives that is awaited: no answer yet, so that nobody takes it for one.
+
+Whoever waits instead has it completed at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from functools import partial
+from itertools import starmap
+from types import MappingProxyType
 from typing import Any, Never, TypeVar, cast
+
+from interlock.errors import LedgerError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -51,3 +59,22 @@ class PromisedAnswer(Coroutine[Any, Any, T_co]):
     def _unawaited(self) -> str:
         name = self._coroutine.__name__
         return f"there is no answer yet: await it, as in `answer = await ...{name}(...)`"
+
+
+def completed(
+    begin: Callable[..., Coroutine[object, object, T]],
+    args: Iterable[object],
+    kwargs: Mapping[str, object] = MappingProxyType({}),
+) -> T:
+    """Return what a coroutine comes to that waits by blocking, and so never suspends."""
+    begun: list[Coroutine[object, object, T]] = []
+    try:
+        # Made and kept in one breath: an interrupt must not find one that nobody awaits.
+        begun.extend(starmap(partial(begin, **kwargs), (args,)))
+        begun[0].send(None)
+    except StopIteration as end:
+        return end.value
+    finally:
+        for coroutine in begun:
+            coroutine.close()
+    raise LedgerError("a coroutine was suspended where nobody awaits it")

@@ -10,7 +10,8 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Generator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final
@@ -20,10 +21,14 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from interlock.errors import InputError, UnavailableError
+from interlock.ports import Dialect
 from interlock.server.access.peer import peer_of_socket
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
 from interlock.server.desk import Desk, Listening
+from interlock.server.hooks.hook_desk import HookDesk
+from interlock.server.hooks.hook_socket import HookSocket
+from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.server.telemetry.observed import ObservedApplication
 from interlock.settings import ServerPlaces
 
@@ -35,6 +40,7 @@ _HEAD_S: Final = 15.0
 """So long a client may take to say what it wants."""
 _LARGEST_HEAD: Final = 64 * 1024
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+_MOMENT_S: Final = 0.02
 _LISTENING: Final = msgspec.json.Decoder(Listening)
 
 _LOADED_LATE: Final = (
@@ -131,10 +137,16 @@ class ServerProcess:
     """One server: it answers until a signal says that it is enough."""
 
     def __init__(
-        self, desk: Desk, options: ServerOptions, background: Sequence[Background] = ()
+        self,
+        desk: Desk,
+        options: ServerOptions,
+        *,
+        dialects: Mapping[str, Dialect] = OWN_DIALECT,
+        background: Sequence[Background] = (),
     ) -> None:
         _check(options)
         self._desk = desk
+        self._hooks = HookSocket(HookDesk(desk.governor, desk.driver, dialects))
         self._options = options
         self._background = background
         self._enough = asyncio.Event()
@@ -153,12 +165,13 @@ class ServerProcess:
             if tcp is not None:
                 config = _config(application, options.certificate, options.key)
                 servers.append(_Server(config, [tcp]))
+            await self._hooks.start(_unix_socket(places.hooks))
             listening = self._listening(tcp)
             self._desk.listening = listening
             await self._desk.start()
             await self._answer(servers, listening, when_ready)
         finally:
-            for left in (places.socket, places.note):
+            for left in (places.socket, places.hooks, places.note):
                 left.unlink(missing_ok=True)
 
     def end(self) -> None:
@@ -188,7 +201,7 @@ class ServerProcess:
                 loop.add_signal_handler(each, self.end)
         serving = [loop.create_task(server.answer()) for server in servers]
         beside = [loop.create_task(_beside(each, self._desk)) for each in self._background]
-        beside.append(loop.create_task(_idle(servers, self._options.idle_s, self._enough)))
+        beside.append(loop.create_task(self._end_idle(servers)))
         for server in servers:
             await server.has_begun.wait()
         _write_note(self._options.places.note, listening)
@@ -196,12 +209,29 @@ class ServerProcess:
         await self._enough.wait()
         for task in beside:
             task.cancel()
+        await self._hooks.close()
         # Whoever waits for news is told that there will be none; then connections can end.
         await self._desk.news.close()
         for server in servers:
             server.should_exit = True
         await asyncio.gather(*serving, *beside, return_exceptions=True)
         await self._desk.close()
+
+    async def _end_idle(self, servers: Sequence[_Server]) -> None:
+        """End once nobody has asked anything for as long as that may be."""
+        idle_s = self._options.idle_s
+        if idle_s is None:
+            return
+        seen, since = -1, 0.0
+        loop = asyncio.get_running_loop()
+        while not self._enough.is_set():
+            asked = self._hooks.asked + sum(each.server_state.total_requests for each in servers)
+            is_busy = self._hooks.busy or any(each.server_state.tasks for each in servers)
+            if asked != seen or is_busy:
+                seen, since = asked, loop.time()
+            elif loop.time() - since >= idle_s:
+                self.end()
+            await asyncio.sleep(min(1.0, idle_s / 4))
 
 
 def prepare_types() -> None:
@@ -227,24 +257,6 @@ def prepare_types() -> None:
 async def _beside(work: Background, desk: Desk) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await work(desk)
-
-
-async def _idle(
-    servers: Sequence[uvicorn.Server], idle_s: float | None, enough: asyncio.Event
-) -> None:
-    """End a server that nobody has asked anything for so long."""
-    if idle_s is None:
-        return
-    seen, since = -1, 0.0
-    loop = asyncio.get_running_loop()
-    while not enough.is_set():
-        asked = sum(each.server_state.total_requests for each in servers)
-        is_busy = any(each.server_state.tasks for each in servers)
-        if asked != seen or is_busy:
-            seen, since = asked, loop.time()
-        elif loop.time() - since >= idle_s:
-            enough.set()
-        await asyncio.sleep(min(1.0, idle_s / 4))
 
 
 def _config(app: ObservedApplication, certificate: Path | None, key: Path | None) -> uvicorn.Config:
@@ -332,9 +344,13 @@ def only_server(places: ServerPlaces) -> Generator[Listening | None]:
     """Be the one server of a ledger on this machine; yield the other one where there is one."""
     own_folder(places.folder)
     with places.lock.open("a") as lock:
-        if not _locked(lock):
-            yield running_server(places)
-            return
+        while not _locked(lock):
+            other = running_server(places)
+            if other is not None:
+                yield other
+                return
+            # It is about to say where it is, or about to end.
+            time.sleep(_MOMENT_S)
         yield None
 
 

@@ -14,15 +14,15 @@ from interlock.ledger.ledger import Ledger, Outcome, OutcomeCallback, Work
 from interlock.model.approval import Approval
 from interlock.model.entrance import Amount, FilePath, entrance
 from interlock.model.principal import Principal
+from interlock.model.question_fields import RunFields
+from interlock.model.step_loop import AsyncStepLoop
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, PatientClock
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
 from interlock.service.records.approvals import wait_for_decision
-from interlock.service.records.runs import RunFields
 from interlock.service.run_operations import RunOperations
-from interlock.service.step_loop import AsyncStepLoop
 
 T = TypeVar("T")
 

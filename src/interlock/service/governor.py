@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from itertools import starmap
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, Protocol, TypeVar, cast
 
 from interlock import settings
-from interlock.errors import LedgerError, UnavailableError
+from interlock.errors import UnavailableError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.promised_answer import completed
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, PatientClock
@@ -254,22 +253,3 @@ class BlockingDriver:
 
 
 BLOCKING: Final = BlockingDriver()
-
-
-def completed(
-    begin: Callable[..., Coroutine[object, object, T]],
-    args: Iterable[object],
-    kwargs: Mapping[str, object] = MappingProxyType({}),
-) -> T:
-    """Return what a coroutine comes to that waits by blocking, and so never suspends."""
-    begun: list[Coroutine[object, object, T]] = []
-    try:
-        # Made and kept in one breath: an interrupt must not find one that nobody awaits.
-        begun.extend(starmap(partial(begin, **kwargs), (args,)))
-        begun[0].send(None)
-    except StopIteration as end:
-        return end.value
-    finally:
-        for coroutine in begun:
-            coroutine.close()
-    raise LedgerError("a coroutine was suspended where nobody awaits it")

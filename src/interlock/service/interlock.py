@@ -5,49 +5,27 @@ The words and their meaning stand in `interlock.service.operations`; here they b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
-from typing import Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+from collections.abc import Mapping
+from typing import Self, Unpack
 
-from interlock.model.entrance import Amount, FilePath, admitted, entrance
+from interlock.model.entrance import Amount, FilePath, entrance
+from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.principal import Principal
+from interlock.model.promised_answer import completed
+from interlock.model.question_fields import RunFields
 from interlock.model.run import RunState
+from interlock.model.step_loop import StepLoop
+from interlock.model.waited_call import Waiting, waited
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
-from interlock.service.governor import BLOCKING, Governor, completed
+from interlock.service.governor import BLOCKING, Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
-from interlock.service.records.runs import RunFields, RunLedger
-from interlock.service.run_operations import RunOperations, apply_is_gone, edit_is_gone
-from interlock.service.step_loop import StepLoop
-
-Ops = TypeVar("Ops")
-P = ParamSpec("P")
-T = TypeVar("T")
+from interlock.service.records.runs import RunLedger
+from interlock.service.run_operations import RunOperations
 
 
-class _Waiting(Generic[Ops]):
-    """Whatever waits for its operations."""
-
-    def __init__(self, principal: Principal | None, operations: Ops) -> None:
-        self._principal = principal
-        self._operations = operations
-
-
-def _waited(
-    operation: Callable[Concatenate[Ops, P], Coroutine[object, object, T]],
-) -> Callable[Concatenate[_Waiting[Ops], P], T]:
-    """Return an operation that blocks until it is done."""
-
-    @wraps(operation)
-    def wait(self: _Waiting[Ops], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given = (self._operations, *args)  # pyright: ignore[reportPrivateUsage] - its own kind
-        return completed(*admitted(operation, given, kwargs))
-
-    return wait
-
-
-class Interlock(_Waiting[Operations]):
+class Interlock(Waiting[Operations]):
     """A ledger and its policies: the way in for whoever asks from Python and waits.
 
     Nothing happens behind its back: close it, or use it in a `with`. A program that ends without
@@ -56,7 +34,8 @@ class Interlock(_Waiting[Operations]):
 
     @entrance
     def __init__(self, governor: Governor, principal: Principal | None = None) -> None:
-        super().__init__(principal, Operations(governor, BLOCKING, principal))
+        super().__init__(Operations(governor, BLOCKING, principal))
+        self._principal = principal
         self.governor = governor
         """What every question goes through."""
         self.ledger = governor.ledger
@@ -109,33 +88,33 @@ class Interlock(_Waiting[Operations]):
         found = completed(self._operations.resumed, (run_id, process))
         return Run(self.governor, found.id, self._principal)
 
-    adopt = _waited(Operations.adopt)
-    approvals = _waited(Operations.approvals)
-    approve = _waited(Operations.approve)
-    deny = _waited(Operations.deny)
-    choose = _waited(Operations.choose)
-    choose_review = _waited(Operations.choose_review)
-    halt = _waited(Operations.halt)
-    lift = _waited(Operations.lift)
-    set_budget = _waited(Operations.set_budget)
-    set_up = _waited(Operations.set_up)
-    unlock = _waited(Operations.unlock)
-    operators = _waited(Operations.operators)
-    add_operator = _waited(Operations.add_operator)
-    change_passphrase = _waited(Operations.change_passphrase)
-    recover_operator = _waited(Operations.recover_operator)
-    revoke_operator = _waited(Operations.revoke_operator)
-    add_agent = _waited(Operations.add_agent)
-    revoke_agent = _waited(Operations.revoke_agent)
-    add_token = _waited(Operations.add_token)
-    tokens = _waited(Operations.tokens)
-    revoke_token = _waited(Operations.revoke_token)
-    sign_in = _waited(Operations.sign_in)
-    sign_out = _waited(Operations.sign_out)
-    wait = _waited(Operations.wait)
-    undo = _waited(Operations.undo)
-    checkpoint_store = _waited(Operations.checkpoint_store)
-    close = _waited(Operations.close)
+    adopt = waited(Operations.adopt)
+    approvals = waited(Operations.approvals)
+    approve = waited(Operations.approve)
+    deny = waited(Operations.deny)
+    choose = waited(Operations.choose)
+    choose_review = waited(Operations.choose_review)
+    halt = waited(Operations.halt)
+    lift = waited(Operations.lift)
+    set_budget = waited(Operations.set_budget)
+    set_up = waited(Operations.set_up)
+    unlock = waited(Operations.unlock)
+    operators = waited(Operations.operators)
+    add_operator = waited(Operations.add_operator)
+    change_passphrase = waited(Operations.change_passphrase)
+    recover_operator = waited(Operations.recover_operator)
+    revoke_operator = waited(Operations.revoke_operator)
+    add_agent = waited(Operations.add_agent)
+    revoke_agent = waited(Operations.revoke_agent)
+    add_token = waited(Operations.add_token)
+    tokens = waited(Operations.tokens)
+    revoke_token = waited(Operations.revoke_token)
+    sign_in = waited(Operations.sign_in)
+    sign_out = waited(Operations.sign_out)
+    wait = waited(Operations.wait)
+    undo = waited(Operations.undo)
+    checkpoint_store = waited(Operations.checkpoint_store)
+    close = waited(Operations.close)
 
     def __enter__(self) -> Self:
         return self
@@ -144,12 +123,13 @@ class Interlock(_Waiting[Operations]):
         self.close()
 
 
-class Run(_Waiting[RunOperations]):
+class Run(Waiting[RunOperations]):
     """One run: ask before acting, report afterwards, finish at the end."""
 
     @entrance
     def __init__(self, governor: Governor, run_id: str, principal: Principal | None = None) -> None:
-        super().__init__(principal, RunOperations(governor, run_id, BLOCKING, principal))
+        super().__init__(RunOperations(governor, run_id, BLOCKING, principal))
+        self._principal = principal
         self._governor = governor
         self.id = run_id
         """What names the run."""
@@ -181,25 +161,25 @@ class Run(_Waiting[RunOperations]):
         """
         return StepLoop(self._operations, wait_s)
 
-    command = _waited(RunOperations.command)
-    tool = _waited(RunOperations.tool)
-    may_edit = _waited(RunOperations.may_edit)
-    ask = _waited(RunOperations.ask)
-    apply_edits = _waited(RunOperations.apply_edits)
+    command = waited(RunOperations.command)
+    tool = waited(RunOperations.tool)
+    may_edit = waited(RunOperations.may_edit)
+    ask = waited(RunOperations.ask)
+    apply_edits = waited(RunOperations.apply_edits)
     edit = edit_is_gone
     apply = apply_is_gone
-    observe = _waited(RunOperations.observe)
-    observe_unasked = _waited(RunOperations.observe_unasked)
-    usage = _waited(RunOperations.usage)
-    violation = _waited(RunOperations.violation)
-    step = _waited(RunOperations.step)
-    statistics = _waited(RunOperations.statistics)
-    stopped = _waited(RunOperations.stopped)
-    belief = _waited(RunOperations.belief)
-    person_spoke = _waited(RunOperations.person_spoke)
-    review = _waited(RunOperations.review)
-    verdict = _waited(RunOperations.verdict)
-    finish = _waited(RunOperations.finish)
+    observe = waited(RunOperations.observe)
+    observe_unasked = waited(RunOperations.observe_unasked)
+    usage = waited(RunOperations.usage)
+    violation = waited(RunOperations.violation)
+    step = waited(RunOperations.step)
+    statistics = waited(RunOperations.statistics)
+    stopped = waited(RunOperations.stopped)
+    belief = waited(RunOperations.belief)
+    person_spoke = waited(RunOperations.person_spoke)
+    review = waited(RunOperations.review)
+    verdict = waited(RunOperations.verdict)
+    finish = waited(RunOperations.finish)
 
     def __enter__(self) -> Self:
         return self

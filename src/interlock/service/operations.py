@@ -22,19 +22,19 @@ from interlock.model.events import (
     BudgetChanged,
     Undone,
 )
+from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
+from interlock.model.question_fields import RunFields
 from interlock.model.review import GateAction
 from interlock.model.run import RunState, RunStatus
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.people.credentials import USUAL_COST, require_operator
-from interlock.service.people.operators import NewOperator, Operator, Token
 from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records import approvals, budgets, holds, reviews, runs
 from interlock.service.records.context import Context
-from interlock.service.records.runs import RunFields
 
 A = TypeVar("A")
 

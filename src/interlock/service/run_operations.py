@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Never, TypeVar, Unpack, cast
-
-from msgspec.structs import replace
+from typing import TypeVar, Unpack, cast
 
 from interlock.errors import InputError, UnfinishedError
 from interlock.ledger.ledger import Work
@@ -25,7 +23,7 @@ from interlock.model.answers import (
     StepAnswer,
     StopAnswer,
 )
-from interlock.model.approval import Approval, ApprovalState
+from interlock.model.approval import Approval
 from interlock.model.budget import NOTHING, Budget, TokenUsage
 from interlock.model.edit import EditSet, FileEdit
 from interlock.model.entrance import Amount, Given, checked, entrance
@@ -34,13 +32,31 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.gone_words import apply_is_gone, edit_is_gone
+from interlock.model.patience import after_delay, patiently
 from interlock.model.principal import Principal
+from interlock.model.question_fields import (
+    GateGiven,
+    ReviewFields,
+    RunFields,
+    Seen,
+    VerdictFields,
+    VerdictGiven,
+)
 from interlock.model.review import Report
 from interlock.model.run import RunState
 from interlock.model.step import Belief, Evidence
+from interlock.model.step_history import History, entry_from_decision
 from interlock.model.step_statistics import StepStatistics
+from interlock.model.turn_report import (
+    StepFields,
+    StepReport,
+    StopFields,
+    StopReport,
+    step_report,
+    stop_report,
+)
 from interlock.model.verdict import Severity
-from interlock.policy.steps.continue_gate import History, entry_from_decision
 from interlock.ports import Evaluator
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
@@ -48,42 +64,16 @@ from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.finish_question import FinishQuestion
 from interlock.service.questions.question import Entry, Question
 from interlock.service.questions.run_entries import person_heard, starting
-from interlock.service.questions.step_question import (
-    StepFields,
-    StepQuestion,
-    StepReport,
-    step_report,
-)
-from interlock.service.questions.stop_question import (
-    StopFields,
-    StopQuestion,
-    StopReport,
-    stop_report,
-)
-from interlock.service.questions.verdict_question import (
-    VerdictFields,
-    VerdictGiven,
-    VerdictQuestion,
-)
+from interlock.service.questions.step_question import StepQuestion
+from interlock.service.questions.stop_question import StopQuestion
+from interlock.service.questions.verdict_question import VerdictQuestion
 from interlock.service.records import observations, reviews, runs
-from interlock.service.records.context import SECOND, Asked
-from interlock.service.records.observations import Seen, observation_from
-from interlock.service.records.reviews import GateGiven, ReviewFields
-from interlock.service.records.runs import RunFields
+from interlock.service.records.context import Asked
+from interlock.service.records.observations import observation_from
 
 A = TypeVar("A")
 W = TypeVar("W", Answer, EditAnswer, StepAnswer, StopAnswer)
 D = TypeVar("D", StepAnswer, StopAnswer)
-
-
-def edit_is_gone(_self: object, *_args: object, **_fields: object) -> Never:
-    """Refuse: the name did not say whether it asks or writes."""
-    raise InputError("`edit` is gone: `may_edit` asks whether, `apply_edits` writes")
-
-
-def apply_is_gone(_self: object, *_args: object, **_fields: object) -> Never:
-    """Refuse: the name did not say what it applies."""
-    raise InputError("`apply` is gone: `apply_edits` writes, `may_edit` only asks")
 
 
 class RunOperations:
@@ -400,36 +390,20 @@ class RunOperations:
         return self._answer(Entry(lambda asking: work(asking.of_run(self.id))))
 
     async def _patiently(self, question: Question[W], wait_s: float | None) -> W:
-        """Answer a question; with patience, again whenever a person has decided who has to.
-
-        What ran out unanswered is asked anew while there is patience; a no is not.
-        """
-        answer, asked = await self._answer(question), None
-        if wait_s is None:
-            return answer
-        clock = self._governor.clock
-        until = clock.now() + wait_s * SECOND
-        while answer.waits_for_person and answer.approval_id and answer.approval_id != asked:
-            left_s = (until - clock.now()) / SECOND
-            if left_s <= 0:
-                break
-            asked = answer.approval_id
-            decided = await self._decision(asked, left_s)
-            answer = await self._answer(question)
-            if decided.state is ApprovalState.DENIED:
-                break
-        return answer
+        """Answer a question; with patience, again whenever a person has decided who has to."""
+        return await patiently(
+            lambda: self._answer(question), self._decision, self._governor.clock.now, wait_s
+        )
 
     async def _after_delay(self, answer: D, asked_at: int, wait_s: float | None) -> D:
         """Return the answer once its delay is over, if that is within the patience."""
-        clock, delay_ms = self._governor.clock, answer.delay_ms
-        if wait_s is None or not delay_ms:
-            return answer
-        left_ms = 1000 * (wait_s - (clock.now() - asked_at) / SECOND)
-        if delay_ms > left_ms:
-            return answer
-        await self._driver.delay(clock, delay_ms / 1000)
-        return replace(answer, waited_ms=delay_ms)
+        clock = self._governor.clock
+        return await after_delay(
+            answer,
+            lambda seconds: self._driver.delay(clock, seconds),
+            waited=clock.now() - asked_at,
+            wait_s=wait_s,
+        )
 
     def _decision(self, approval_id: str, wait_s: float) -> Awaitable[Approval]:
         """Wait for the person who has to agree."""

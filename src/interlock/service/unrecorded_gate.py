@@ -6,14 +6,10 @@ from typing import cast
 
 from interlock.model.entrance import Count, Given, entrance
 from interlock.model.step import ContinueDecision, StepContext
+from interlock.model.step_history import History, entry_from_decision
 from interlock.model.step_statistics import StepStatistics
 from interlock.policy.config.run_sections import Steps
-from interlock.policy.steps.continue_gate import (
-    History,
-    decide,
-    entry_from_decision,
-    is_within_cooldown,
-)
+from interlock.policy.steps.continue_gate import decide, is_within_cooldown
 from interlock.service.policies.policy_files import found_policy
 
 

@@ -29,12 +29,11 @@ from interlock.ledger.abbreviations import found_approval, found_run
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.entrance import checked
+from interlock.model.question_fields import GateGiven, VerdictFields
 from interlock.model.review import GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
 from interlock.ports import ALL
 from interlock.service.interlock import Interlock, Run
-from interlock.service.questions.verdict_question import VerdictFields
-from interlock.service.records.reviews import GateGiven
 from interlock.views.lookup import SHORT, found_state, short_ids
 from interlock.views.review_view import RunReviews, run_reviews
 

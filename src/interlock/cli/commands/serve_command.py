@@ -121,6 +121,7 @@ def run_server(
     """Serve a ledger until it is enough, unless another server does already."""
     import uvloop  # noqa: PLC0415 - only with the extra
 
+    from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - the same
     from interlock.server.desk import Desk  # noqa: PLC0415 - the same
     from interlock.server.notices import notify_people  # noqa: PLC0415 - the same
     from interlock.server.retention import archive_what_is_old  # noqa: PLC0415 - the same
@@ -142,7 +143,7 @@ def run_server(
             beside = (notify_people, archive_what_is_old)
 
             async def serve() -> None:
-                process = ServerProcess(desk, options, beside)
+                process = ServerProcess(desk, options, dialects=dialects(), background=beside)
                 await process.run(lambda ready: when_ready(desk, ready))
 
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -11,10 +11,10 @@ from interlock.cli.demo.demo_stories import STORIES, Deed, Story
 from interlock.errors import InterlockError
 from interlock.model.answers import Answer
 from interlock.model.budget import Budget, TokenUsage
+from interlock.model.question_fields import Seen
 from interlock.model.review import TestCounts
 from interlock.service.interlock import Interlock, Run
 from interlock.service.records.context import SystemClock
-from interlock.service.records.observations import Seen
 
 _MODEL: Final = "claude-sonnet-4-5"
 _MINUTE: Final = 60 * 1_000_000

@@ -10,6 +10,7 @@ from interlock.model import answers, events
 from interlock.model.action import Action
 from interlock.model.entrance import entrance
 from interlock.model.principal import Scope
+from interlock.model.question_fields import Seen
 from interlock.model.review import Report
 from interlock.model.step import Belief
 from interlock.server.access.identity import is_agent
@@ -17,7 +18,6 @@ from interlock.server.endpoint import Call, Endpoint, Limit, Name, Perform, Word
 from interlock.server.problem import Refused
 from interlock.service.aio import AsyncInterlock
 from interlock.service.operations import Operations
-from interlock.service.records.observations import Seen
 from interlock.service.run_operations import RunOperations
 from interlock.views.run_catalogue import RunPage, run_page
 from interlock.views.run_view import RunFigures, run_figures, run_value, run_view

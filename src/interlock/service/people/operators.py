@@ -6,13 +6,12 @@ import contextlib
 from collections.abc import Callable, Generator
 from typing import Final, TypeVar
 
-import msgspec
-
 from interlock import processes
 from interlock.errors import InputError, LedgerError, NotPermittedError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.events import AccessRefused, CredentialGranted, CredentialRevoked
+from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import (
     SYSTEM,
     CredentialMethod,
@@ -50,36 +49,6 @@ _LOCKS: Final = (f"run/{LEDGER_RUN}", "credentials")
 _DECIDING: Final = (PrincipalKind.OPERATOR, PrincipalKind.ADMIN)
 _MOST_REFUSALS: Final = 20
 _MINUTE: Final = 60 * SECOND
-
-
-class Operator(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who may decide."""
-
-    name: str
-    method: str
-    """How they prove who they are."""
-    since: int
-    """Microseconds since 1970, UTC."""
-    credential: str
-    """What the record calls their credential."""
-
-
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program proves itself with, by what the record calls it."""
-
-    name: str
-    scope: Scope
-    since: int
-    """Microseconds since 1970, UTC."""
-    credential: str
-
-
-class NewOperator(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator whose passphrase is new, with a code that is shown this once."""
-
-    name: str
-    recovery_code: str
-    """Gives them another passphrase: to be kept away from this computer."""
 
 
 # Proof.

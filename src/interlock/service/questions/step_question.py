@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypedDict, TypeVar, Unpack, cast
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +14,6 @@ from interlock.model.answers import StepAnswer
 from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import ControlState, meter_with_words
-from interlock.model.entrance import Amount, Count, Given, Share
 from interlock.model.events import Record, StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
 from interlock.model.run import RunState
@@ -25,6 +24,7 @@ from interlock.model.step import (
     StepContext,
     remaining_field,
 )
+from interlock.model.turn_report import StepReport
 from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
 from interlock.policy.steps.loop_detector import Progress, signs_of
@@ -52,7 +52,6 @@ N = TypeVar("N", int, float)
 
 _LONGEST_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 _LONGEST_NOTE: Final = 400
-_LOOK_AGAIN_S: Final = 60.0
 
 
 def step_facts(
@@ -153,16 +152,6 @@ def _worse(pick: Callable[[N, N], N], known: N | None, said: N | None) -> N | No
     return pick(known, said)
 
 
-class StepReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client says before a step; what it does not know it leaves out."""
-
-    key: str | None = None
-    """Its own name for this question: asked again, it gets the same answer."""
-    said: str | None = None
-    known: StepContext = msgspec.field(default=StepContext(), name="told")
-    waiting: Waiting | None = None
-
-
 class StepQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """Should it go on?"""
 
@@ -259,51 +248,3 @@ def _answer(record: Record, event: StepJudged, *, repeated: bool) -> StepAnswer:
         approval_id=event.approval or event.ruling.approval,
         repeated=repeated,
     )
-
-
-class TurnFields(TypedDict, total=False):
-    """What a client may say of any question: its own name for it, and what the run waits for."""
-
-    key: str
-    """The client's own name for this question: asked again, it gets the same answer."""
-    waiting_for: str
-    look_again_s: Amount
-    """When to look again; a minute, unless it says otherwise."""
-
-
-class StepFigures(TypedDict, total=False):
-    """What a client knows before a step by itself; the record knows the rest."""
-
-    total_tokens_used: Count
-    total_tool_calls: Count
-    rework_count: Count
-    coherence_score: Share
-    uncertainty_score: Share
-    budget_remaining: Given[Remaining]
-
-
-class StepFields(TurnFields, StepFigures, total=False):
-    """Everything that a client may say before a step."""
-
-
-def step_report(
-    said: str | None,
-    *,
-    key: str | None = None,
-    waiting_for: str | None = None,
-    look_again_s: float | None = None,
-    **known: Unpack[StepFigures],
-) -> StepReport:
-    """Return what a client says before a step."""
-    waiting = waiting_from(waiting_for, look_again_s)
-    return StepReport(
-        key=key, said=said, known=StepContext(**cast("Mapping[str, Any]", known)), waiting=waiting
-    )
-
-
-def waiting_from(what: str | None, look_again_s: float | None) -> Waiting | None:
-    """Return what a run waits for, if it says so."""
-    if what is None:
-        return None
-    delay_s = _LOOK_AGAIN_S if look_again_s is None else look_again_s
-    return Waiting(what=what, delay_ms=round(1000 * delay_s))

@@ -10,24 +10,20 @@ import msgspec
 from interlock.ledger.ledger import Work
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
-from interlock.model.arbitration import Hard, HardState, Ruling, Waiting
+from interlock.model.arbitration import Hard, HardState, Ruling
 from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.control_state import dated
-from interlock.model.entrance import Amount, Count
 from interlock.model.events import Record, StopJudged
 from interlock.model.review import ReviewDecision
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import (
     EvidenceKind,
-    FinishReason,
-    LastEvent,
     StopContext,
     StopDecision,
     StopEvidence,
-    finish_reason_from,
-    last_event_from,
 )
+from interlock.model.turn_report import StopReport
 from interlock.policy.arbiter import ruling
 from interlock.policy.reviews.review_gate import is_claim
 from interlock.policy.steps.continue_gate import decide as decide_step
@@ -40,10 +36,8 @@ from interlock.service.questions.question import (
     keyed_report,
 )
 from interlock.service.questions.step_question import (
-    TurnFields,
     credit_left,
     step_facts,
-    waiting_from,
     waiting_on_record,
     words_on_record,
 )
@@ -61,25 +55,6 @@ _LONGEST_TEXT: Final = 4000
 """The end of a message is what is read of it."""
 _MOST_EVIDENCE: Final = 20
 _LONGEST_EVIDENCE: Final = 200
-
-
-class StopReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client says when the agent ends its turn; what it does not know it leaves out."""
-
-    key: str | None = None
-    """Its own name for this question: asked again, it gets the same answer."""
-    text: str | None = None
-    finish_reason: FinishReason | None = None
-    last_event: LastEvent | None = None
-    tool_ratio: float | None = None
-    n_prev_turns: int | None = None
-    model: str | None = None
-    tool_calls: int | None = None
-    todos: tuple[str, ...] = ()
-    """What stands open on the agent's own list."""
-    planned_files: tuple[str, ...] = ()
-    """Files that its plan names."""
-    waiting: Waiting | None = None
 
 
 class _Judged(NamedTuple):
@@ -265,53 +240,4 @@ def _answer(record: Record, event: StopJudged, *, repeated: bool) -> StopAnswer:
         ruling=event.ruling,
         approval_id=event.approval or event.ruling.approval,
         repeated=repeated,
-    )
-
-
-class StopFields(TurnFields, total=False):
-    """What a client knows at the end of a turn."""
-
-    finish_reason: str
-    """As the client's model says it, such as `stop` or `end_turn`."""
-    last_event: str
-    """What came right before the message, such as `tool_result` or `user_message`."""
-    tool_ratio: Amount
-    n_prev_turns: Count
-    model: str
-    tool_calls: Count
-    """How many calls the message holds: 0 with the reason `tool_calls` is a contradiction."""
-    todos: Sequence[str]
-    """What stands open on the agent's own list."""
-    planned_files: Sequence[str]
-    """Files that its plan names."""
-
-
-def stop_report(
-    text: str | None,
-    *,
-    key: str | None = None,
-    finish_reason: str | None = None,
-    last_event: str | None = None,
-    tool_ratio: float | None = None,
-    n_prev_turns: int | None = None,
-    model: str | None = None,
-    tool_calls: int | None = None,
-    todos: Sequence[str] = (),
-    planned_files: Sequence[str] = (),
-    waiting_for: str | None = None,
-    look_again_s: float | None = None,
-) -> StopReport:
-    """Return what a client says at the end of a turn."""
-    return StopReport(
-        key=key,
-        text=text,
-        finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
-        last_event=None if last_event is None else last_event_from(last_event),
-        tool_ratio=tool_ratio,
-        n_prev_turns=n_prev_turns,
-        model=model,
-        tool_calls=tool_calls,
-        todos=tuple(todos),
-        planned_files=tuple(planned_files),
-        waiting=waiting_from(waiting_for, look_again_s),
     )

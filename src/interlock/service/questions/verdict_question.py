@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, TypedDict
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -13,6 +12,7 @@ from interlock.ledger.ledger import Work
 from interlock.model.answers import ReviewAnswer
 from interlock.model.control_state import OpenReview, dated
 from interlock.model.events import CheckRan, Record, ReviewJudged
+from interlock.model.question_fields import VerdictGiven
 from interlock.model.review import (
     ReviewDecision,
     ReviewGate,
@@ -36,21 +36,7 @@ from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import strictest_hold
 from interlock.service.records.reviews import question_of, record_checks, run_checks, to_be_judged
 
-VerdictGiven = str | Mapping[str, object] | ReviewVerdict
-"""A verdict: as text, as a table, or as a value."""
-
 _LONGEST_RATIONALE: Final = 2_000
-
-
-class VerdictFields(TypedDict, total=False):
-    """What may be said beside a verdict."""
-
-    review: str
-    """Which review it is about; not needed while only one is pending."""
-    key: str
-    """The caller's own name for it: sent again, it gets the same answer and counts once."""
-    is_reply: bool
-    """Whether the text is an agent's whole reply: then only a marked line counts as a verdict."""
 
 
 class VerdictQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypedDict, Unpack, cast
+from typing import Any, Final, Unpack, cast
 
 import msgspec
 import re2
@@ -17,7 +17,7 @@ from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.model.budget import NOTHING, Amounts, TokenUsage, Usd, micros_from_usd
 from interlock.model.control_state import ControlState
-from interlock.model.entrance import MOST, Count, Given
+from interlock.model.entrance import MOST
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,
@@ -28,6 +28,7 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.progress_meter import ChangedFile, Meter, noted
+from interlock.model.question_fields import SeenAsIs
 from interlock.model.review import TestCounts
 from interlock.model.run import RunState
 from interlock.model.step import COHERENCE_ACTIONS, Belief, Evidence
@@ -142,24 +143,6 @@ _SAME_CALL: Final = "same:"
 _LONGEST_MODEL: Final = 512
 
 
-class _SeenAsIs(TypedDict, total=False):
-    exit_code: int
-    duration_ms: Count
-    usage: Given[TokenUsage]
-    model: str
-    output: str
-    tests: Given[TestCounts]
-    storage_bytes: Count
-
-
-class Seen(_SeenAsIs, total=False):
-    """What an action did, as far as it was seen."""
-
-    outcome: Outcome | str
-    """`ok`, `failed` or `not-run`; without it the exit code tells."""
-    cost_usd: Usd
-
-
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What a client saw an action do; what it does not know it leaves out."""
 
@@ -181,7 +164,7 @@ def observation_from(
     *,
     outcome: Outcome | str | None = None,
     cost_usd: Usd | None = None,
-    **seen: Unpack[_SeenAsIs],
+    **seen: Unpack[SeenAsIs],
 ) -> Observation:
     """Return what a client saw; without a word on it, the exit code says how it ended."""
     return Observation(

@@ -10,7 +10,7 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypedDict, cast
+from typing import Final, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -24,10 +24,10 @@ from interlock.model.action import CommandAction
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.control_state import OpenReview, dated
-from interlock.model.entrance import Given
 from interlock.model.events import ApprovalDecided, CheckRan, ReviewChosen, ReviewOpened
 from interlock.model.principal import SYSTEM
 from interlock.model.progress_meter import Observation, noted
+from interlock.model.question_fields import GateGiven
 from interlock.model.review import (
     Check,
     CheckResult,
@@ -55,22 +55,10 @@ from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.runs import close_run
 from interlock.settings import environment
 
-GateGiven = str | Given[ReviewGate]
-"""A gate: the name of one in the policy, a gate, or a table that describes one."""
-
 _MOST_PENDING: Final = 20
 _LONGEST_SUBJECT: Final = 1_000
 _MOST_BYTES: Final = 256 * 1024
 """So much may all gates of a review take: they are part of the run's state while it is pending."""
-
-
-class ReviewFields(TypedDict, total=False):
-    """What a review may be opened with, besides its name and its gates."""
-
-    subject: str
-    """What is reviewed, in words."""
-    all_hints: bool
-    """Whether the guidance shows every criterion, not only the first few."""
 
 
 def open_review(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 import msgspec
@@ -16,9 +16,10 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget
-from interlock.model.entrance import FilePath, Given, checked, entrance
+from interlock.model.entrance import FilePath, checked, entrance
 from interlock.model.events import Record, RunFinished, RunResumed, RunStarted
 from interlock.model.principal import SYSTEM, Principal, agent_named
+from interlock.model.question_fields import RunFields
 from interlock.model.review import Evaluation, Report
 from interlock.model.run import RunState, RunStatus
 from interlock.model.system_loop import LOOP_RUN
@@ -33,29 +34,6 @@ _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
 _LONGEST_KEY: Final = 512
 _NO_BUDGET: Final = Budget()
-
-
-class RunFields(TypedDict, total=False):
-    """What a run may be started with, besides its task."""
-
-    agent: str
-    client: str
-    project: str
-    parent: str | None
-    budget: Given[Budget] | None
-    """What the run itself may use."""
-    tree_budget: Given[Budget] | None
-    """What the run and everything below it may use together."""
-    workspace: FilePath | None
-    """The folder it works in: checkpoints are taken there."""
-    process: int | None
-    """The process it is started for, by its number; without one, the process that starts it.
-    0 is a process of another machine.
-
-    Nothing that descends from it decides: the commands of an agent descend from its client.
-    """
-    key: str | None
-    """Under the same key the same agent starts the same run: whoever asks again gets that one."""
 
 
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):

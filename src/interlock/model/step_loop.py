@@ -12,22 +12,43 @@ nudge.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Final, Unpack
+from typing import Final, Protocol, Unpack
 
 from interlock.errors import InputError
 from interlock.model.answers import StepAnswer, StopAnswer
 from interlock.model.arbitration import Course
 from interlock.model.entrance import MOST, entrance
+from interlock.model.promised_answer import completed
+from interlock.model.run import RunState
 from interlock.model.step import Checkpoint
-from interlock.service.governor import completed
-from interlock.service.questions.step_question import StepFields, step_report
-from interlock.service.questions.stop_question import StopFields, StopReport, stop_report
-from interlock.service.records.context import SECOND
-from interlock.service.run_operations import RunOperations
+from interlock.model.turn_report import (
+    StepFields,
+    StepReport,
+    StopFields,
+    StopReport,
+    step_report,
+    stop_report,
+)
 
-_FOR_EVER_S: Final = MOST // SECOND
+_FOR_EVER_S: Final = MOST // 1_000_000
 _COMPLETED: Final = "completed"
 _GOES_ON: Final = (Course.GO_ON, Course.WAIT)
+
+
+class SteppedRun(Protocol):
+    """A run as its loop sees it, wherever that is asked."""
+
+    async def before_step(self, report: StepReport, wait_s: float | None) -> StepAnswer:
+        """Ask whether it should go on."""
+        ...
+
+    async def at_stop(self, report: StopReport, wait_s: float | None) -> StopAnswer:
+        """Ask whether it is really done."""
+        ...
+
+    async def state(self) -> RunState:
+        """Return the run as it is on record."""
+        ...
 
 
 class GovernedStep:
@@ -69,7 +90,7 @@ class GovernedStep:
 class Steps:
     """What the loops of `Run` and `AsyncRun` share; readable when they are over."""
 
-    def __init__(self, run: RunOperations, wait_s: float | None) -> None:
+    def __init__(self, run: SteppedRun, wait_s: float | None) -> None:
         self._run = run
         self._wait_s = _FOR_EVER_S if wait_s is None else wait_s
         self._current: GovernedStep | None = None

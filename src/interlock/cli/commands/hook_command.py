@@ -1,0 +1,115 @@
+"""`interlock hook`: what the entry of a hook runs where no server answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+import msgspec
+
+from interlock import hook_entry, settings
+from interlock.model.hook import HookCall, HookReply
+from interlock.ports import Dialect
+from interlock.server.hooks.hook_desk import HookDesk
+from interlock.server.hooks.hook_socket import LARGEST_LINE
+from interlock.server.hooks.own_dialect import OWN_DIALECT
+from interlock.service.aio import LoopDriver
+from interlock.service.ledgers import open_governor
+from interlock.service.policies.policy_files import load_policy
+
+_ABOUT: Final = """\
+Answer a hook of an agent's client, in its DIALECT; its payload is read from standard input.
+
+Clients run `hook_entry.py` instead, which asks the server and takes a hundredth of the time. This
+is what that runs where none answers: it starts one, and answers itself where it does not come up.
+"""
+_SERVER_WITHIN_S: Final = 4.0
+_NAP_S: Final = 0.02
+_IDLE_EXIT: Final = "--idle-exit=1800"
+_OWN_S: Final = 20
+"""So long an answer may take: less than clients wait for one."""
+
+
+def dialects() -> Mapping[str, Dialect]:
+    """Return every dialect of hooks, by its name."""
+    return {**OWN_DIALECT}
+
+
+@click.command("hook", help=_ABOUT, context_settings={"ignore_unknown_options": True}, hidden=True)
+@click.argument("dialect")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
+    """Answer a hook."""
+    signal.signal(signal.SIGALRM, lambda _number, _frame: _end(_too_late(args)))
+    signal.alarm(_OWN_S)
+    payload = sys.stdin.buffer.read()
+    _end(_from_server(dialect, args, payload) or _from_here(dialect, args, payload))
+
+
+def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply | None:
+    """Start a server, which ends itself when nobody asks any more, and ask it."""
+    places = settings.current_server_places(settings.current_ledger_places().ledger)
+    line = hook_entry.request_line([dialect, *args], os.getcwd(), os.getppid(), payload)  # noqa: PTH109 - as a text
+    server = start_server()
+    until = time.monotonic() + _SERVER_WITHIN_S
+    # One that finds another one at work ends well: then that other one answers.
+    while time.monotonic() < until and not server.poll():
+        with contextlib.suppress(OSError, hook_entry.NoAnswerError):
+            return HookReply(*hook_entry.asked(str(places.hooks), line))
+        time.sleep(_NAP_S)
+    return None
+
+
+def start_server() -> subprocess.Popen[bytes]:
+    """Start a server on its own, which ends at once where one runs already."""
+    own = ("INTERLOCK_RUN", "INTERLOCK_CAUSE", "INTERLOCK_TOKEN")
+    environment = {name: value for name, value in settings.environment().items() if name not in own}
+    # It serves every folder, and so stands in none; and it outlives whoever started it.
+    return subprocess.Popen(  # noqa: S603 - ourselves
+        [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", _IDLE_EXIT],
+        cwd="/",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _from_here(dialect: str, args: Sequence[str], payload: bytes) -> HookReply:
+    """Answer without a server, on the same record."""
+    call = HookCall(hook=dialect, args=tuple(args), cwd=str(Path.cwd()), pid=os.getppid())
+    return asyncio.run(_answered(call, payload))
+
+
+async def _answered(call: HookCall, payload: bytes) -> HookReply:
+    governor = open_governor(None, policy=load_policy(project=None))
+    try:
+        desk = HookDesk(governor, LoopDriver(), dialects())
+        if len(payload) > LARGEST_LINE:
+            return desk.refusal(call, f"the payload is larger than {LARGEST_LINE:,} bytes")
+        return await desk.reply(msgspec.structs.replace(call, payload=msgspec.Raw(payload)))
+    finally:
+        governor.ledger.close()
+
+
+def _too_late(args: Sequence[str]) -> HookReply:
+    reason = f"interlock: no answer within {_OWN_S} seconds; see `interlock status`\n"
+    return HookReply(0 if "stop" in args else 2, stderr=reason.encode())
+
+
+def _end(reply: HookReply) -> NoReturn:
+    sys.stdout.buffer.write(reply.stdout)
+    sys.stdout.buffer.flush()
+    sys.stderr.buffer.write(reply.stderr)
+    sys.stderr.buffer.flush()
+    os._exit(reply.code)

@@ -1,0 +1,1 @@
+"""The door for hooks: a line in, a ready-made reply out."""
