@@ -339,3 +339,15 @@ def test_a_limit_without_a_dimension_is_refused_before_anything_is_asked(told: S
 
     with pytest.raises(InputError, match="`dimension` is `weight`"):
         told.act(run_page.budget_act, {"run": run.id}, dimension="weight", limit="1")
+
+
+def test_the_chain_of_a_run_is_checked_and_that_is_remembered(told: Scene) -> None:
+    run = a_run_in_a_loop(told)
+    assert "not checked since the server began" in html_of(told, run.id)
+
+    told.act(run_page.verify_act, {"run": run.id})
+
+    assert '<span class="c-allow">whole</span>' in html_of(told, run.id)
+    checked = told.desk.checks.check_of(run.id)
+    assert checked is not None
+    assert (checked.faults, checked.at) == ((), told.desk.now())

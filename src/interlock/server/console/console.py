@@ -17,7 +17,7 @@ from interlock.server.access.sign_in import session_cookie
 from interlock.server.console import sign_in_page
 from interlock.server.console.page import ActFunction, Done, Page, PageFunction, Visit
 from interlock.server.console.pages import ACTS, PAGES
-from interlock.server.console.templates import STATIC, Frame, rendered, static_path
+from interlock.server.console.templates import STATIC, Checked, Frame, rendered, static_path
 from interlock.server.desk import Desk
 from interlock.server.live import stream
 from interlock.server.problem import Problem, Refused
@@ -145,7 +145,7 @@ class Console:
             keys=cookie(scope, "keys") != "off",
             ledger=desk.ledger.store.name if is_known else "",
             records=head.records,
-            checked=None,
+            checked=_checked(desk),
             policy="" if own is None else own.policy_hash,
             frozen=None if loop.frozen is None else loop.frozen.reason,
         )
@@ -285,6 +285,11 @@ def _safe(address: str) -> str:
 
 def _query(scope: Scope) -> Mapping[str, str]:
     return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=_MOST_FIELDS))
+
+
+def _checked(desk: Desk) -> Checked | None:
+    verified = desk.checks.verified
+    return None if verified is None else Checked(at=verified.at, whole=verified.whole)
 
 
 def _theme_of(scope: Scope) -> str | None:
