@@ -18,7 +18,7 @@ from interlock.model.recommendation import (
     Retrospective,
     SimulatedEffect,
 )
-from interlock.server.console import loop_page
+from interlock.server.console import loop_status_page
 from interlock.service.cycles.lessons import learn
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.views.loop_page_view import LoopPage
@@ -45,13 +45,13 @@ def watching(tmp_path: Path) -> Iterator[Scene]:
 
 
 def view_of(told: Scene, **query: str) -> LoopPage:
-    view = told.page(loop_page.loop_page_of, {}, **query).values["view"]
+    view = told.page(loop_status_page.loop_page_of, {}, **query).values["view"]
     assert isinstance(view, LoopPage)
     return view
 
 
 def html_of(told: Scene, **query: str) -> str:
-    return told.html(told.page(loop_page.loop_page_of, {}, **query))
+    return told.html(told.page(loop_status_page.loop_page_of, {}, **query))
 
 
 def tick(told: Scene, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_an_unused_loop_teaches(told: Scene) -> None:
 
 
 def test_the_last_cycle_stands_in_five_stages(watching: Scene, tmp_path: Path) -> None:
-    watching.act(loop_page.note_act, {}, note="look at the importer")
+    watching.act(loop_status_page.note_act, {}, note="look at the importer")
     tick(watching, tmp_path)
 
     view = view_of(watching)
@@ -114,7 +114,7 @@ def test_the_last_cycle_stands_in_five_stages(watching: Scene, tmp_path: Path) -
 
 def test_decisions_are_listed_with_their_reasons(watching: Scene, tmp_path: Path) -> None:
     tick(watching, tmp_path)
-    watching.act(loop_page.note_act, {}, note="look at the importer")
+    watching.act(loop_status_page.note_act, {}, note="look at the importer")
     tick(watching, tmp_path)
 
     every, acts, rails = (view_of(watching, show=each).lines for each in ("all", "acts", "rails"))
@@ -126,26 +126,26 @@ def test_decisions_are_listed_with_their_reasons(watching: Scene, tmp_path: Path
 
 
 def test_a_note_carries_who_left_it_and_is_inert(told: Scene) -> None:
-    told.act(loop_page.note_act, {}, note=f"read this {HOSTILE}")
+    told.act(loop_status_page.note_act, {}, note=f"read this {HOSTILE}")
 
     (note,) = loop_state(told.desk.ledger).notes.values()
     html = html_of(told)
     assert note.source == "ada"
     assert "<script>alert" not in html
     assert "\u202e" not in html
-    assert "expected 1 to" in quietly(loop_page.note_act, told.visit({}), {"note": " "})
+    assert "expected 1 to" in quietly(loop_status_page.note_act, told.visit({}), {"note": " "})
 
 
 def test_freezing_takes_a_reason_and_is_taken_back_with_one(told: Scene) -> None:
-    told.act(loop_page.freeze_act, {}, reason="something is odd")
+    told.act(loop_status_page.freeze_act, {}, reason="something is odd")
 
     frozen = loop_state(told.desk.ledger).frozen
     assert frozen is not None
     assert frozen.reason == "something is odd"
     assert "The loop is frozen" in html_of(told)
-    told.act(loop_page.thaw_act, {}, reason="it was nothing")
+    told.act(loop_status_page.thaw_act, {}, reason="it was nothing")
     assert loop_state(told.desk.ledger).frozen is None
-    assert "the reason is empty" in quietly(loop_page.freeze_act, told.visit({}), {})
+    assert "the reason is empty" in quietly(loop_status_page.freeze_act, told.visit({}), {})
 
 
 def test_a_recommendation_shows_its_evidence_patch_and_effect(told: Scene) -> None:
@@ -164,12 +164,12 @@ def test_a_recommendation_is_applied_and_undone(told: Scene, tmp_path: Path) -> 
     file = tmp_path / "config" / "interlock" / "policy.toml"
     where = {"recommendation": "abc123"}
 
-    told.act(loop_page.recommendation_act, where, do="apply")
+    told.act(loop_status_page.recommendation_act, where, do="apply")
 
     assert "git.push-protected-branch" in file.read_text()
     (applied,) = view_of(told).recommendations
     assert applied.state is RecommendationState.APPLIED
-    told.act(loop_page.recommendation_act, where, do="undo")
+    told.act(loop_status_page.recommendation_act, where, do="undo")
     assert "git.push-protected-branch" not in file.read_text()
 
 
@@ -177,12 +177,12 @@ def test_a_recommendation_is_dismissed(told: Scene) -> None:
     recommend(told)
     where = {"recommendation": "abc123"}
 
-    told.act(loop_page.recommendation_act, where, do="dismiss", note="we like to be asked")
+    told.act(loop_status_page.recommendation_act, where, do="dismiss", note="we like to be asked")
 
     (dismissed,) = view_of(told).recommendations
     assert dismissed.state is RecommendationState.DISMISSED
     assert "expected `apply`" in quietly(
-        loop_page.recommendation_act, told.visit(where), {"do": "sing"}
+        loop_status_page.recommendation_act, told.visit(where), {"do": "sing"}
     )
 
 
@@ -190,6 +190,6 @@ def test_a_recommendation_is_dismissed(told: Scene) -> None:
 def test_each_part_can_be_fetched_alone(told: Scene, tmp_path: Path, part: str) -> None:
     recommend(told)
     tick(told, tmp_path)
-    page = told.page(loop_page.loop_page_of, {})
+    page = told.page(loop_status_page.loop_page_of, {})
 
     assert told.html(page, part).strip() in told.html(page)
