@@ -20,7 +20,7 @@ import uvloop
 
 from gates.policies import gates_with
 from interlock import Interlock
-from interlock.backtest.run_replay import replay_run
+from interlock.backtest.run_replay import replay_result
 from interlock.model.principal import Scope
 from interlock.server.desk import Desk, Listening
 from interlock.server.server_process import ServerOptions, ServerProcess
@@ -161,8 +161,10 @@ def serving(folder: Path, *, policy: str = "", **options: Any) -> Generator[Serv
             )
         )
         tokens = tokens_of(interlock)
-        rows = interlock.ledger.rows
-        desk = Desk(interlock.governor, replay=lambda run_id: list(replay_run(rows, run_id)))
+        rows, clock = interlock.ledger.rows, interlock.governor.clock
+        desk = Desk(
+            interlock.governor, replay=lambda run_id: replay_result(rows, run_id, clock.now())
+        )
         chosen = ServerOptions(places=places_in(folder / "s"), port=0, **options)
         ready = threading.Event()
         found: list[tuple[Listening, asyncio.AbstractEventLoop, ServerProcess]] = []
