@@ -63,6 +63,7 @@ class Console:
             _route("/setup", self._set_up, "POST"),
             _route("/logout", self._log_out, "POST"),
             _route("/theme", self._theme, "POST"),
+            _route("/keys", self._keys, "POST"),
             _route("/events", self._events, "GET"),
             _route("/static/{digest}/{name}", self._static, "GET"),
         ]
@@ -213,6 +214,12 @@ class Console:
         back = _safe(form.get("to", "") or _HOME)
         await _redirect(send, back, ("set-cookie", value))
 
+    async def _keys(self, scope: Scope, receive: Receiver, send: Sender) -> None:
+        form, _ = await self._form(scope, receive, Rights.VIEWER)
+        chosen = "on" if form.get("keys") else "off"
+        value = f"keys={chosen}; Path=/; Max-Age={_YEAR_S}; SameSite=Strict"
+        await _redirect(send, "/keys", ("set-cookie", value))
+
     # Everything else.
 
     async def _events(self, scope: Scope, receive: Receiver, send: Sender) -> None:
@@ -249,7 +256,9 @@ async def _fields(scope: Scope, receive: Receiver) -> Mapping[str, str]:
     """Return the fields of a form; raise Refused where it was sent by another site's page."""
     origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
     own = f"{scope['scheme']}://{header(scope, b'host')}"
-    if site not in ("", "same-origin", "none") or origin not in ("", own):
+    # Without a referrer browsers tell no origin of a page of ours either, only that it is ours.
+    untold = ("", "null") if site == "same-origin" else ("",)
+    if site not in ("", "same-origin", "none") or origin not in (*untold, own):
         raise Refused(403, f"the form comes from `{(origin or site)[:100]}`, not from this server")
     body = await whole_body(receive, _LARGEST_FORM)
     try:

@@ -244,7 +244,7 @@
     if (!button || button.disabled) return;
     const name = button.firstChild.textContent.trim();
     const question = answer === "approve" ? `${name}: exactly this?` : `${name}? Your note is told.`;
-    const action = one(".detail .exact, .detail .diff .name, .detail h1");
+    const action = one(".detail .exact.lead") || one(".detail .diff .name") || one(".detail h1");
     const yes = element("button", { type: "button", className: button.className }, `Yes, ${name.toLowerCase()} `,
       element("kbd", { textContent: "Enter" }));
     yes.addEventListener("click", () => form.requestSubmit(button));
