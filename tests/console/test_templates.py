@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from console.run_scenes import HOSTILE
 from interlock.server.console.templates import (
@@ -127,7 +128,7 @@ def test_an_error_says_what_to_do(status: int, who: str):
     problem = Problem(
         type="urn", title="Not now", status=status, detail=f"no `{HOSTILE}`", request_id="e7c2"
     )
-    frame = Frame(**{**{f: getattr(_FRAME, f) for f in Frame.__struct_fields__}, "who": who})
+    frame = replace(_FRAME, who=who)
 
     html = rendered("error.html", "Not now", {"problem": problem, "path": f"/{HOSTILE}"}, frame)
 
@@ -158,8 +159,6 @@ def test_the_first_operator_is_made_on_a_page_of_its_own():
 
 
 def test_a_frozen_loop_is_told_on_every_page():
-    frame = Frame(
-        **{**{f: getattr(_FRAME, f) for f in Frame.__struct_fields__}, "frozen": "wrong <b>"}
-    )
+    frame = replace(_FRAME, frozen="wrong <b>")
 
     assert "wrong &lt;b&gt;" in rendered("keys.html", "Keys", {"groups": ()}, frame)
