@@ -20,7 +20,7 @@ from interlock.policy.steps.step_figures import band_of
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_files import default_policy
-from interlock.views.action_reading import ActionReading, action_reading
+from interlock.views.action_view import ActionReading, action_reading
 from interlock.views.change_view import FileChangeView, changes_of
 from interlock.views.inbox import LoopQuestion, loop_question, recommendation
 from interlock.views.queue_view import QueueEntry, held_in_words, queue_entry

@@ -10,7 +10,7 @@ from interlock import evaluate_command
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.service.policies.policy_files import default_policy
-from interlock.views.action_reading import ActionReading, ReadCommand, action_reading, pieces_of
+from interlock.views.action_view import ActionReading, ReadCommand, action_reading, pieces_of
 from interlock.views.change_view import MOST_LINES, changes_of
 
 
