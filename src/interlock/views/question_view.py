@@ -10,7 +10,7 @@ import msgspec
 from interlock.errors import LedgerError, PolicyError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.model import events
+from interlock.model import events, loop_events
 from interlock.model.action import Action, EditAction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.rows import RecordRow, RunRow
@@ -27,9 +27,17 @@ from interlock.views.queue_view import QueueEntry, held_in_words, queue_entry
 from interlock.views.review_question import ReviewQuestion, review_question
 from interlock.views.run_glance import LOOK_BACK, LatestDeeds, RunGlance, glances_at, latest_deeds
 
-_KINDS: Final = frozenset(("action-judged", "step-judged", "stop-judged", "review-judged"))
+_KINDS: Final = frozenset(
+    ("action-judged", "step-judged", "stop-judged", "review-judged", "cycle-decided")
+)
 _NO_DEEDS: Final = LatestDeeds(actions=(), said=None, bars=())
-_Judged = events.ActionJudged | events.StepJudged | events.StopJudged | events.ReviewJudged
+_Judged = (
+    events.ActionJudged
+    | events.StepJudged
+    | events.StopJudged
+    | events.ReviewJudged
+    | loop_events.CycleDecided
+)
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
