@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Generator
+from typing import Any, cast
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -48,8 +49,8 @@ def state_of(served: Served, approval: str) -> ApprovalState:
 
 
 def serious_findings(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+    response = cast("dict[str, Any]", Axe().run(page).response)
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in response["violations"]]
 
 
 def test_nobody_sees_anything_before_signing_in(browser: Browser, served: Served, run: Run):

@@ -27,7 +27,7 @@ from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_simulation import recommended_policy, simulated
 from interlock.views import units
 from interlock.views.action_explanation import Stage, explain, looks_at
-from interlock.views.action_reading import ActionReading, action_reading
+from interlock.views.action_view import ActionReading, action_reading
 from interlock.views.run_timeline import ANSWER_TONES
 from interlock.views.step_explanation import Check, checks_of
 from interlock.views.timeline import Timeline
