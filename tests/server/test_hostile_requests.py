@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from urllib.parse import urlencode
 
 import pytest
@@ -25,17 +26,21 @@ def is_problem(answer: Reply, status: int) -> bool:
     )
 
 
-def raw(shared: Served, *parts: bytes, until_closed: bool = True) -> bytes:
+def raw(served: Served, *parts: bytes, until_closed: bool = True) -> bytes:
     """Send bytes as they are; return what comes back until the server ends it."""
-    with socket.create_connection(shared.address, timeout=PATIENCE_S) as connection:
+    found = b""
+    with (
+        socket.create_connection(served.address, timeout=PATIENCE_S) as connection,
+        # Whoever is cut off while still sending may not get to read why.
+        suppress(BrokenPipeError, ConnectionResetError),
+    ):
         for part in parts:
             connection.sendall(part)
-        found = b""
         while more := connection.recv(65536):
             found += more
             if not until_closed:
                 break
-        return found
+    return found
 
 
 def head(
