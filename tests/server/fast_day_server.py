@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from interlock.server.desk import Desk, Listening
+from interlock.server.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
+from interlock.server.whereabouts import Listening
 from interlock.service.interlock import Interlock
 from interlock.settings import ServerPlaces
 

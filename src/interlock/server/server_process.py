@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import signal
 import socket
@@ -13,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Final
 
 import msgspec
 import uvicorn
@@ -23,8 +22,9 @@ from interlock.errors import InputError, UnavailableError
 from interlock.server.access.peer import peer_of_socket
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
-from interlock.server.desk import Desk, Listening
+from interlock.server.desk import Desk
 from interlock.server.telemetry.observed import ObservedApplication
+from interlock.server.whereabouts import Listening, locked, running_server, write_note
 from interlock.settings import ServerPlaces
 
 PORT: Final = 7420
@@ -35,7 +35,6 @@ _HEAD_S: Final = 15.0
 """So long a client may take to say what it wants."""
 _LARGEST_HEAD: Final = 64 * 1024
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-_LISTENING: Final = msgspec.json.Decoder(Listening)
 
 _LOADED_LATE: Final = (
     "interlock.service.questions.edit_question",
@@ -191,7 +190,7 @@ class ServerProcess:
         beside.append(loop.create_task(_idle(servers, self._options.idle_s, self._enough)))
         for server in servers:
             await server.has_begun.wait()
-        _write_note(self._options.places.note, listening)
+        write_note(self._options.places.note, listening)
         when_ready(listening)
         await self._enough.wait()
         for task in beside:
@@ -332,33 +331,7 @@ def only_server(places: ServerPlaces) -> Generator[Listening | None]:
     """Be the one server of a ledger on this machine; yield the other one where there is one."""
     own_folder(places.folder)
     with places.lock.open("a") as lock:
-        if not _locked(lock):
+        if not locked(lock):
             yield running_server(places)
             return
         yield None
-
-
-def running_server(places: ServerPlaces) -> Listening | None:
-    """Return what the server of these places says about itself, if one runs."""
-    try:
-        with places.lock.open("a") as lock:
-            if _locked(lock):
-                return None
-        return _LISTENING.decode(places.note.read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _locked(lock: IO[Any]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _write_note(place: Path, listening: Listening) -> None:
-    """Write it as a whole: whoever reads it finds all of it, or none."""
-    beside = place.with_suffix(".new")
-    beside.write_bytes(msgspec.json.encode(listening))
-    beside.replace(place)

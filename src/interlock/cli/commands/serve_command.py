@@ -28,9 +28,10 @@ from interlock.views import units
 
 if TYPE_CHECKING:
     from interlock.cli.demo.demo_server import Demo
-    from interlock.server.desk import Desk, Listening
+    from interlock.server.desk import Desk
     from interlock.server.server_process import ServerOptions
     from interlock.server.telemetry.traces import Telemetry
+    from interlock.server.whereabouts import Listening
 
 _PORT: Final = 7420
 
