@@ -12,8 +12,8 @@ import uvloop
 
 from interlock.server.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
-from interlock.server.whereabouts import Listening
 from interlock.service.interlock import Interlock
+from interlock.service.whereabouts import Listening
 from interlock.settings import ServerPlaces
 
 

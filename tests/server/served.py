@@ -24,7 +24,7 @@ from interlock.backtest.run_replay import replay_run
 from interlock.model.principal import Scope
 from interlock.server.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
-from interlock.server.whereabouts import Listening
+from interlock.service.whereabouts import Listening
 from interlock.settings import ServerPlaces
 from service.ledgers import operator_of
 

@@ -20,11 +20,11 @@ from interlock.server.question_lane import QuestionLane
 from interlock.server.repeats import Repeats
 from interlock.server.telemetry.metrics import Metrics
 from interlock.server.telemetry.record_feed import RecordFeed, Taker
-from interlock.server.whereabouts import Listening
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
+from interlock.service.whereabouts import Listening
 from interlock.views.check_results import ReplayResult
 
 _MOST_HEAVY: Final = 2

@@ -24,7 +24,7 @@ from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
 from interlock.server.desk import Desk
 from interlock.server.telemetry.observed import ObservedApplication
-from interlock.server.whereabouts import Listening, locked, running_server, write_note
+from interlock.service.whereabouts import Listening, locked, running_server, write_note
 from interlock.settings import ServerPlaces
 
 PORT: Final = 7420

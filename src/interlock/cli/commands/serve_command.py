@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from interlock.server.desk import Desk
     from interlock.server.server_process import ServerOptions
     from interlock.server.telemetry.traces import Telemetry
-    from interlock.server.whereabouts import Listening
+    from interlock.service.whereabouts import Listening
 
 _PORT: Final = 7420
 
@@ -123,9 +123,8 @@ def run_server(
     import uvloop  # noqa: PLC0415 - only with the extra
 
     from interlock.server.desk import Desk  # noqa: PLC0415 - the same
-    from interlock.server.notices import notify_people  # noqa: PLC0415 - the same
-    from interlock.server.retention import archive_what_is_old  # noqa: PLC0415 - the same
     from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
+    from interlock.server.upkeep import archive_what_is_old, notify_people  # noqa: PLC0415 - the same
 
     with only_server(options.places) as other:
         if other is not None:

@@ -11,7 +11,7 @@ from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import chosen_place, ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.tables import bar_lines
-from interlock.server.whereabouts import Listening, running_server
+from interlock.service.whereabouts import Listening, running_server
 from interlock.views import units
 from interlock.views.run_view import account_value
 from interlock.views.status_view import Standing, standing
