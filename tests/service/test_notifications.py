@@ -16,7 +16,7 @@ from interlock import Interlock
 from interlock.errors import UnavailableError
 from interlock.model.events import PersonNotified
 from interlock.model.run import LEDGER_RUN
-from interlock.service.notifications import Notifier
+from interlock.service.people.notifications import Notifier
 from interlock.service.webhooks import verify_signature
 from loop.webhook_server import answers, webhook_server
 from service.ledgers import HandClock, operator_of, records_of

@@ -1,4 +1,4 @@
-"""Beside the answers: people hear what waits for them, and what ended long ago leaves the ledger."""
+"""Beside the answers: people hear what waits for them, and what is old leaves the ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlock.errors import InterlockError
 from interlock.server.desk import Desk
 from interlock.server.news import Subscriber
 from interlock.service.archives import ArchiveWritten, archive_as_policy_says
-from interlock.service.notifications import Due, Notifier
+from interlock.service.people.notifications import Due, Notifier
 from interlock.views.grounds import Grounds
 
 _OPENED: Final = "approval-opened"
