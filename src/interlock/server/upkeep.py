@@ -11,7 +11,7 @@ from interlock.errors import InterlockError
 from interlock.server.desk import Desk
 from interlock.server.news import Subscriber
 from interlock.service.archives import ArchiveWritten, archive_as_policy_says
-from interlock.service.people.notifications import Due, Notifier
+from interlock.service.deliveries.notifications import Due, Notifier
 from interlock.views.grounds import Grounds
 
 _OPENED: Final = "approval-opened"
@@ -29,7 +29,9 @@ _log: Final = logging.getLogger(__name__)
 async def notify_people(desk: Desk) -> None:
     """Tell people of every question that waits for them, until this is cancelled."""
     notifier = Notifier(
-        desk.governor, lambda: None if desk.listening is None else desk.listening.url
+        desk.ledger,
+        lambda: desk.governor.context,
+        lambda: None if desk.listening is None else desk.listening.url,
     )
     while True:
         if not notifier.is_wanted:
