@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from interlock.views.action_reading import ActionReading, ReadCommand, action_reading, pieces_of
 
 from interlock import evaluate_command
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.service.policies.policy_files import default_policy
-from interlock.views.action_reading import ActionReading, ReadCommand, action_reading, pieces_of
 from interlock.views.change_view import MOST_LINES, changes_of
 
 

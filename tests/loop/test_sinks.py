@@ -20,7 +20,12 @@ from hypothesis import strategies as st
 from interlock.errors import InputError, UnavailableError
 from interlock.loop.sinks import AlertLog, InngestSink, Sink
 from interlock.model.system_loop import CloudEvent
-from interlock.service.webhooks import DeliveryError, WebhookSink, retry_at, verify_signature
+from interlock.service.deliveries.webhooks import (
+    DeliveryError,
+    WebhookSink,
+    retry_at,
+    verify_signature,
+)
 from loop.webhook_server import (
     Behaviour,
     answers,

@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from interlock.server.desk import Desk, Listening
+from interlock.server.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
 from interlock.service.interlock import Interlock
+from interlock.service.whereabouts import Listening
 from interlock.settings import ServerPlaces
 
 

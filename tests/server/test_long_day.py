@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from interlock.server.desk import Listening
+from interlock.service.whereabouts import Listening
 from server.served import PATIENCE_S, Client
 
 IS_SOAK = os.environ.get("INTERLOCK_SOAK") is not None

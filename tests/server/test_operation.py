@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.server.notices import notify_people
+from interlock.server.upkeep import notify_people
 from loop.webhook_server import answers, webhook_server
 from server.served import PATIENCE_S, Served, serving
 

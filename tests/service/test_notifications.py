@@ -16,8 +16,8 @@ from interlock import Interlock
 from interlock.errors import UnavailableError
 from interlock.model.events import PersonNotified
 from interlock.model.run import LEDGER_RUN
-from interlock.service.notifications import Notifier
-from interlock.service.webhooks import verify_signature
+from interlock.service.deliveries.notifications import Notifier
+from interlock.service.deliveries.webhooks import verify_signature
 from loop.webhook_server import answers, webhook_server
 from service.ledgers import HandClock, operator_of, records_of
 
@@ -45,7 +45,8 @@ def asked(interlock: Interlock) -> str:
 
 
 def a_notifier(interlock: Interlock) -> Notifier:
-    return Notifier(interlock.governor, lambda: "http://127.0.0.1:7420")
+    governor = interlock.governor
+    return Notifier(interlock.ledger, lambda: governor.context, lambda: "http://127.0.0.1:7420")
 
 
 def told(notifier: Notifier) -> list[bool]:

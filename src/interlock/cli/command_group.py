@@ -19,6 +19,7 @@ SUMMARIES: Final = {
     "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
     "init": "Write a policy file that shows every key with its default, as comments.",
     "policy": "Show, describe and test the policy that counts here.",
+    "status": "Say whether a server runs, where and since when, and what waits for a person.",
     "runs": "List the runs that were active last, with what they did and used.",
     "show": "Show one run; RUN is its id, or enough of its beginning.",
     "tail": "Print what is recorded as it is recorded, of one run or of all.",
@@ -57,6 +58,7 @@ _HOMES: Final = {
     for module, names in (
         ("tour.tour_command", "tour"),
         ("commands.serve_command", "serve"),
+        ("commands.status_command", "status"),
         ("commands.check_command", "check"),
         ("commands.policy_commands", "rules init policy"),
         ("commands.run_commands", "runs show explain"),

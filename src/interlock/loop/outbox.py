@@ -17,7 +17,7 @@ from interlock.model.loop_state import HOUR
 from interlock.model.system_loop import StartLoop
 from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.service.cycles.loop_chain import LoopChain, decision_at
-from interlock.service.webhooks import DeliveryError, WebhookSink, retry_at
+from interlock.service.deliveries.webhooks import DeliveryError, WebhookSink, retry_at
 
 _PAUSE_WHERE_FINAL: Final = HOUR
 """What fails until a person changes something is tried again so much later."""

@@ -20,7 +20,13 @@ from interlock.descriptors import opened
 from interlock.model.system_loop import CloudEvent
 from interlock.policy.config.complaints import as_clause
 from interlock.ports import Clock
-from interlock.service.webhooks import DeliveryError, Request, endpoint_from_url, post, variable
+from interlock.service.deliveries.webhooks import (
+    DeliveryError,
+    Request,
+    endpoint_from_url,
+    post,
+    variable,
+)
 
 _ALERTS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import msgspec
-
 from interlock.errors import UnavailableError
 from interlock.ledger.abbreviations import found_run
 from interlock.model.principal import Principal
@@ -26,24 +24,13 @@ from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
+from interlock.service.whereabouts import Listening
 from interlock.views.check_results import ReplayResult
 
 _MOST_HEAVY: Final = 2
 
 Replay = Callable[[str], ReplayResult]
 """Decides a run again, by its id, and returns what came of it."""
-
-
-class Listening(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a server is, for whoever looks for one: nothing of it is secret."""
-
-    pid: int
-    url: str | None
-    """Where browsers and programs of other machines ask."""
-    socket: str
-    ledger: str
-    since: int
-    is_demo: bool = False
 
 
 def _no_replay(run_id: str) -> ReplayResult:

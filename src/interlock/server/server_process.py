@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import signal
 import socket
@@ -14,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Final
 
 import msgspec
 import uvicorn
@@ -25,11 +24,12 @@ from interlock.ports import Dialect
 from interlock.server.access.peer import peer_of_socket
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
-from interlock.server.desk import Desk, Listening
+from interlock.server.desk import Desk
 from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.hook_socket import HookSocket
 from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.server.telemetry.observed import ObservedApplication
+from interlock.service.whereabouts import Listening, locked, running_server, write_note
 from interlock.settings import ServerPlaces
 
 PORT: Final = 7420
@@ -41,7 +41,6 @@ _HEAD_S: Final = 15.0
 _LARGEST_HEAD: Final = 64 * 1024
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _MOMENT_S: Final = 0.02
-_LISTENING: Final = msgspec.json.Decoder(Listening)
 
 _LOADED_LATE: Final = (
     "interlock.service.questions.edit_question",
@@ -204,7 +203,7 @@ class ServerProcess:
         beside.append(loop.create_task(self._end_idle(servers)))
         for server in servers:
             await server.has_begun.wait()
-        _write_note(self._options.places.note, listening)
+        write_note(self._options.places.note, listening)
         when_ready(listening)
         await self._enough.wait()
         for task in beside:
@@ -344,7 +343,7 @@ def only_server(places: ServerPlaces) -> Generator[Listening | None]:
     """Be the one server of a ledger on this machine; yield the other one where there is one."""
     own_folder(places.folder)
     with places.lock.open("a") as lock:
-        while not _locked(lock):
+        while not locked(lock):
             other = running_server(places)
             if other is not None:
                 yield other
@@ -352,29 +351,3 @@ def only_server(places: ServerPlaces) -> Generator[Listening | None]:
             # It is about to say where it is, or about to end.
             time.sleep(_MOMENT_S)
         yield None
-
-
-def running_server(places: ServerPlaces) -> Listening | None:
-    """Return what the server of these places says about itself, if one runs."""
-    try:
-        with places.lock.open("a") as lock:
-            if _locked(lock):
-                return None
-        return _LISTENING.decode(places.note.read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _locked(lock: IO[Any]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _write_note(place: Path, listening: Listening) -> None:
-    """Write it as a whole: whoever reads it finds all of it, or none."""
-    beside = place.with_suffix(".new")
-    beside.write_bytes(msgspec.json.encode(listening))
-    beside.replace(place)

@@ -29,9 +29,10 @@ from interlock.views.check_results import ReplayResult
 
 if TYPE_CHECKING:
     from interlock.cli.demo.demo_server import Demo
-    from interlock.server.desk import Desk, Listening
+    from interlock.server.desk import Desk
     from interlock.server.server_process import ServerOptions
     from interlock.server.telemetry.traces import Telemetry
+    from interlock.service.whereabouts import Listening
 
 _PORT: Final = 7420
 
@@ -124,9 +125,8 @@ def run_server(
 
     from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - the same
     from interlock.server.desk import Desk  # noqa: PLC0415 - the same
-    from interlock.server.notices import notify_people  # noqa: PLC0415 - the same
-    from interlock.server.retention import archive_what_is_old  # noqa: PLC0415 - the same
     from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
+    from interlock.server.upkeep import archive_what_is_old, notify_people  # noqa: PLC0415 - the same
 
     with only_server(options.places) as other:
         if other is not None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, Protocol
 
 from interlock.server.telemetry.metrics import Metrics
-from interlock.server.wire import Message, Receiver, Scope, Sender
+
+Scope = MutableMapping[str, Any]
+"""What an ASGI server tells of a request."""
+Message = MutableMapping[str, Any]
+Receiver = Callable[[], Awaitable[Message]]
+Sender = Callable[[Message], Awaitable[None]]
 
 _log: Final = logging.getLogger("interlock.requests")
 _ACTIONS: Final = ("/v1/runs/", "/actions", "/v1/runs/{run}/actions")

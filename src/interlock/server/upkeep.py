@@ -1,4 +1,4 @@
-"""Beside the answers: whoever has to decide something hears of it."""
+"""Beside the answers: people hear what waits for them, and what is old leaves the ledger."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from typing import Final
 from interlock.errors import InterlockError
 from interlock.server.desk import Desk
 from interlock.server.news import Subscriber
-from interlock.service.notifications import Due, Notifier
+from interlock.service.archives import ArchiveWritten, archive_as_policy_says
+from interlock.service.deliveries.notifications import Due, Notifier
+from interlock.views.grounds import Grounds
 
 _OPENED: Final = "approval-opened"
 _LOOK_AGAIN_S: Final = 60.0
 """A server that died in the middle of telling somebody is followed within this time."""
 _SHORTEST_PAUSE_S: Final = 0.05
 _AT_ONCE: Final = 4
+_FIRST_S: Final = 60.0
+_EVERY_S: Final = 6 * 3600.0
+"""Of several servers each looks by itself; what one has archived the others do not find."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -24,7 +29,9 @@ _log: Final = logging.getLogger(__name__)
 async def notify_people(desk: Desk) -> None:
     """Tell people of every question that waits for them, until this is cancelled."""
     notifier = Notifier(
-        desk.governor, lambda: None if desk.listening is None else desk.listening.url
+        desk.ledger,
+        lambda: desk.governor.context,
+        lambda: None if desk.listening is None else desk.listening.url,
     )
     while True:
         if not notifier.is_wanted:
@@ -69,3 +76,20 @@ async def _tell(notifier: Notifier, due: Due, room: asyncio.Semaphore) -> None:
         except Exception as error:  # noqa: BLE001 - whatever fails, it is tried again, and others are told
             fields = {"approval": due.approval.id, "channel": due.channel, "error": str(error)}
             _log.warning("nobody could be told of a question", extra={"fields": fields})
+
+
+async def archive_what_is_old(desk: Desk) -> None:
+    """Archive what the policy does not want to be kept, now and then, until it is cancelled."""
+    await asyncio.sleep(_FIRST_S)
+    while True:
+        try:
+            # Away from the threads that answer: a large ledger is looked at for a while.
+            for each in await asyncio.to_thread(archive_as_policy_says, desk.governor, Grounds):
+                _log.info("archived", extra={"fields": _fields(each)})
+        except InterlockError as error:
+            _log.warning("nothing was archived", extra={"fields": {"error": str(error)}})
+        await asyncio.sleep(_EVERY_S)
+
+
+def _fields(written: ArchiveWritten) -> dict[str, object]:
+    return {"file": written.file, "runs": written.runs, "records": written.records}

@@ -18,7 +18,7 @@ import msgspec
 
 from interlock.checkpoints.bounded_command import Deadline, run_bounded
 from interlock.ledger.chain import decoded
-from interlock.ledger.ledger import Work
+from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.projection import notification_key
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import Approval
@@ -28,9 +28,8 @@ from interlock.model.run import LEDGER_RUN
 from interlock.model.system_loop import CloudEvent
 from interlock.policy.config.run_sections import Notifications
 from interlock.ports import ALL
-from interlock.service.governor import Governor
-from interlock.service.records.context import SECOND
-from interlock.service.webhooks import DeliveryError, WebhookSink, retry_at
+from interlock.service.deliveries.webhooks import DeliveryError, WebhookSink, retry_at
+from interlock.service.records.context import SECOND, Context
 from interlock.settings import environment
 
 _MOST_SAID: Final = 4096
@@ -68,8 +67,12 @@ class Due(NamedTuple):
 class Notifier:
     """Tells people of questions; any number of servers may do so at once."""
 
-    def __init__(self, governor: Governor, address: Callable[[], str | None]) -> None:
-        self._governor = governor
+    def __init__(
+        self, ledger: Ledger, context: Callable[[], Context], address: Callable[[], str | None]
+    ) -> None:
+        self._ledger = ledger
+        self._context = context
+        """The policy that counts just now, and the clock."""
         self._address = address
         """Where the console is, unless the policy says so."""
         self._told: set[tuple[str, str]] = set()
@@ -77,7 +80,7 @@ class Notifier:
     @property
     def settings(self) -> Notifications:
         """What the policy says just now."""
-        return self._governor.context.policy.config.notifications
+        return self._context().policy.config.notifications
 
     @property
     def is_wanted(self) -> bool:
@@ -89,8 +92,8 @@ class Notifier:
         channels = _channels(self.settings)
         if not channels:
             return (), None
-        now, ledger = self._governor.clock.now(), self._governor.ledger
-        waiting = ledger.rows.approvals(state="pending", limit=ALL)
+        now = self._context().clock.now()
+        waiting = self._ledger.rows.approvals(state="pending", limit=ALL)
         opened = [each for each in waiting if each.is_open_at(now)]
         self._told &= {(each.id, channel) for each in opened for channel in channels}
         due: list[Due] = []
@@ -115,7 +118,7 @@ class Notifier:
 
         Raise DeliveryError where it did not.
         """
-        clock = self._governor.clock
+        clock = self._context().clock
         again = retry_at(due.approval.id, due.attempt, now=clock.now(), retry_after_s=None)
         # Not before this one is over: nobody else could know.
         again = max(again, clock.now() + 2 * self.settings.timeout_seconds * SECOND)
@@ -131,7 +134,7 @@ class Notifier:
         return True
 
     def _last(self, approval_id: str, channel: str) -> PersonNotified | None:
-        rows = self._governor.ledger.rows
+        rows = self._ledger.rows
         key = rows.key(LEDGER_RUN, notification_key(approval_id, channel))
         row = None if key is None else rows.record(LEDGER_RUN, key.seq)
         event = None if row is None else decoded(row.body).event
@@ -151,13 +154,13 @@ class Notifier:
                 last.retry_at is None or (again is not None and last.attempt >= due.attempt)
             ):
                 return False
-            transaction.append(LEDGER_RUN, event, at=self._governor.clock.now(), by=SYSTEM)
+            transaction.append(LEDGER_RUN, event, at=self._context().clock.now(), by=SYSTEM)
             return True
 
-        return self._governor.ledger.execute(Work(plan, locks=(f"run/{LEDGER_RUN}",)))
+        return self._ledger.execute(Work(plan, locks=(f"run/{LEDGER_RUN}",)))
 
     def _question(self, approval: Approval) -> Question:
-        run = self._governor.ledger.rows.run(approval.run_id)
+        run = self._ledger.rows.run(approval.run_id)
         base = self.settings.console_url or self._address()
         return Question(
             approval=approval.id,
@@ -179,7 +182,7 @@ class Notifier:
             url=settings.webhook_url or "",
             secret_variable=settings.webhook_secret_variable,
             timeout_s=settings.timeout_seconds,
-            clock=self._governor.clock,
+            clock=self._context().clock,
         )
         event = CloudEvent(
             id=question.approval,

@@ -1,0 +1,76 @@
+"""How things stand with one ledger: what runs, what waits for a person, what is left to spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from interlock.ledger.ledger import Ledger
+from interlock.model.budget import NO_LIMITS, BudgetBalance
+from interlock.model.run import LEDGER_RUN
+from interlock.model.system_loop import LOOP_RUN
+from interlock.ports import ALL
+from interlock.views.run_view import balance_of
+
+_MOST_ACCOUNTS: Final = 20
+_OWN: Final = (LEDGER_RUN, LOOP_RUN)
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a person, in a line."""
+
+    approval: str
+    run: str
+    summary: str
+    opened_at: int
+    expires_at: int
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How things stand."""
+
+    running: int
+    """How many runs are at work."""
+    records: int
+    waiting: tuple[Waiting, ...]
+    """What waits for a person, the oldest first."""
+    balances: tuple[BudgetBalance, ...]
+    """The accounts of agents and of today's projects that have a limit."""
+
+
+def standing(ledger: Ledger, now: int) -> Standing:
+    """Return how things stand in a ledger."""
+    rows = ledger.rows
+    running = [row for row in rows.runs(limit=ALL, status="running") if row.id not in _OWN]
+    pending = rows.approvals(state="pending", limit=ALL)
+    return Standing(
+        running=len(running),
+        records=rows.head().records,
+        waiting=tuple(
+            Waiting(
+                approval=each.id,
+                run=each.run_id,
+                summary=each.summary,
+                opened_at=each.opened_at,
+                expires_at=each.expires_at,
+            )
+            for each in pending
+            if each.is_open_at(now)
+        ),
+        balances=tuple(_limited(ledger, now)),
+    )
+
+
+def _limited(ledger: Ledger, now: int) -> Sequence[BudgetBalance]:
+    today = f"/{datetime.fromtimestamp(now / 1_000_000, UTC):%Y-%m-%d}"
+    scopes = [
+        scope
+        for scope, _ in ledger.rows.accounts()
+        if scope.startswith("agent/")
+        or (scope.startswith("project-day/") and scope.endswith(today))
+    ]
+    found = (balance_of(ledger, scope, now) for scope in scopes[:_MOST_ACCOUNTS])
+    return [each for each in found if each is not None and each.limits != NO_LIMITS]
