@@ -10,7 +10,10 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Many tests wait for processes that they started: one more keeps the cores busy meanwhile.
 WORKERS := $(shell expr $(CORES) + 1)
 
-.PHONY: help install run test suite check lint types bench fuzz soak docs clean constraints test-llm
+# Whoever may install packages does; everybody else is told how.
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
+
+.PHONY: help install run test browser suite check lint types bench fuzz soak docs clean constraints test-llm
 .DEFAULT_GOAL := help
 
 help:  ## Show what can be made
@@ -25,11 +28,17 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES)
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: $(STAMP)  ## Take the guided tour
-	@$(BIN)/interlock tour
+run: $(STAMP)  ## Serve a demo: agents at work, and a console to look at them
+	@$(BIN)/interlock serve --demo
 
-test: $(STAMP)  ## Run every check and every test
+test: $(STAMP) browser  ## Run every check and every test
 	@$(MAKE) --no-print-directory --jobs=$(CORES) lint docs types suite
+
+# The tests of the console look at it in a real browser.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null \
+		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends chromium >/dev/null; } \
+		|| echo "no browser: its tests are skipped; install one with 'apt-get install chromium'"
 
 suite: $(STAMP)
 	@$(BIN)/coverage erase

@@ -14,8 +14,10 @@ from interlock.model.budget import Account
 from interlock.model.hook import HookAnswer, HookCall, HookReply, HookRequest
 from interlock.model.review import Evaluation
 from interlock.model.rows import (
+    ArchivedRow,
     Changes,
     CredentialRow,
+    GapRow,
     HeadRow,
     KeyRow,
     PolicyRow,
@@ -112,8 +114,12 @@ class Rows(Protocol):
         agent: str | None = None,
         project: str | None = None,
         prefix: str = "",
+        behind: tuple[int, str] | None = None,
     ) -> Sequence[RunRow]:
-        """Return the runs that were active last, newest first; `prefix` is of their ids."""
+        """Return the runs that were active last, newest first; `prefix` is of their ids.
+
+        `behind` is when the last one of a page was active, and its id: the next page is wanted.
+        """
         ...
 
     def run_for(self, process: str) -> RunRow | None:
@@ -219,6 +225,14 @@ class Rows(Protocol):
 
     def tally(self) -> Tally:
         """Return the end of the order, and what is found when everything is counted."""
+        ...
+
+    def gaps(self, *, after: int = 0) -> Sequence[GapRow]:
+        """Return where archived records stood, in the order of writing, from behind a place."""
+        ...
+
+    def archived(self, run_id: str) -> ArchivedRow | None:
+        """Return which archive has the records of a run."""
         ...
 
 

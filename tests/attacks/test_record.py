@@ -390,7 +390,8 @@ def _unseal(connection: apsw.Connection) -> None:
 
 def _grow_old(connection: apsw.Connection) -> None:
     """Say that it is a ledger from before there were anchors."""
-    connection.execute("DROP TABLE head")
+    for table in ("head", "gaps", "archived_runs"):
+        connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version = 4")
 
 

@@ -86,11 +86,22 @@ def test_two_processes_migrate_once(filled: Place, nursery: Nursery):
     _assert_new(filled)
 
 
+class _OfNothing:
+    """What no records come to."""
+
+    def step(self, *values: object) -> None:
+        raise AssertionError(values)
+
+    def final(self) -> str:
+        return ""
+
+
 @pytest.mark.parametrize("version", range(1, NOW))
 def test_every_version_there_ever_was_opens(tmp_path: Path, version: int):
     file = tmp_path / "ledger.db"
     connection = apsw.Connection(str(file), flags=_EMPTY)
     connection.execute("PRAGMA journal_mode = WAL")
+    connection.create_aggregate_function("order_hash", _OfNothing, 1)
     for migration in migrations("sqlite")[:version]:
         connection.execute(migration.sql)
     connection.execute(f"PRAGMA user_version = {version}")

@@ -31,7 +31,8 @@ from ledger.events import (
 )
 
 TABLES = ("records", "policies", "seals")
-_NAMES = "records|policies|seals|runs|snapshots|accounts|reservations|keys|approvals|meta|head"
+_NAMES = "records|policies|seals|runs|snapshots|accounts|reservations|keys|approvals|meta|head|gaps"
+_NAMES += "|archived_runs"
 Value = str | int | float | bytes | None
 Execute = Callable[..., Sequence[tuple[Value, ...]]]
 Attack = Callable[[Execute], None]
@@ -82,8 +83,7 @@ def attack_sqlite(path: Path, attack: Attack) -> None:
 def attack_postgres(url: str, attack: Attack) -> None:
     with psycopg.connect(url) as connection:
         for table in TABLES:
-            trigger = f"{table}_are_never_changed"
-            connection.execute(_sql(f"ALTER TABLE interlock_{table} DISABLE TRIGGER {trigger}"))
+            connection.execute(_sql(f"ALTER TABLE interlock_{table} DISABLE TRIGGER USER"))
 
         def execute(sql: str, *values: Value) -> Sequence[tuple[Value, ...]]:
             found = connection.execute(_for_postgres(sql), values)

@@ -35,7 +35,10 @@ from interlock.model.events import (
     Event,
     FileChange,
     LedgerAccepted,
+    LedgerArchived,
+    LedgerRestored,
     Outcome,
+    PersonNotified,
     PolicyAdopted,
     Record,
     ReservationLapsed,
@@ -173,6 +176,13 @@ ONE_OF_EACH: Mapping[str, Event] = {
     ),
     "credential-revoked": CredentialRevoked(digest="0a" * 32, name="ada"),
     "access-refused": AccessRefused(operation="approve", reason="no credential", name="ada"),
+    "person-notified": PersonNotified(
+        approval="a1", channel="webhook", attempt=2, retry_at=NOON + 5_000_000
+    ),
+    "ledger-archived": LedgerArchived(
+        file="archive-2f6a.ndjson.gz", digest="2f6a", runs=2, records=31, policies=("p1",)
+    ),
+    "ledger-restored": LedgerRestored(archive=4, digest="2f6a"),
     "ledger-accepted": LedgerAccepted(
         problems=("2 records of 9 are missing",), known=9, records=7, hash="0c" * 32
     ),

@@ -18,16 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.errors import InputError, UnavailableError
-from interlock.loop.sinks import (
-    AlertLog,
-    DeliveryError,
-    InngestSink,
-    Sink,
-    WebhookSink,
-    retry_at,
-    verify_signature,
-)
+from interlock.loop.sinks import AlertLog, InngestSink, Sink
 from interlock.model.system_loop import CloudEvent
+from interlock.service.webhooks import DeliveryError, WebhookSink, retry_at, verify_signature
 from loop.webhook_server import (
     Behaviour,
     answers,

@@ -20,12 +20,12 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.transaction import Transaction
 from interlock.loop import jobs as loop_jobs
-from interlock.loop.sinks import DeliveryError
 from interlock.model.rows import Changes, HeadRow
 from interlock.model.system_loop import CloudEvent, Item
 from interlock.ports import Listener, Rows, Store
 from interlock.service.ledgers import open_ledger
 from interlock.service.records import context, runs
+from interlock.service.webhooks import DeliveryError
 from loop.virtual_engine import Crash
 
 SECOND: Final = 1_000_000

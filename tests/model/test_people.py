@@ -10,6 +10,9 @@ from interlock.model.events import (
     CredentialRevoked,
     Event,
     LedgerAccepted,
+    LedgerArchived,
+    LedgerRestored,
+    PersonNotified,
     PolicyAdopted,
     Record,
     RunResumed,
@@ -53,6 +56,9 @@ def test_a_ledger_has_an_operator_once_one_was_let_in(kind: PrincipalKind) -> No
     [
         AccessRefused(operation="approve", reason="no"),
         LedgerAccepted(problems=("1 record of 3 are missing",), known=3, records=2, hash="h"),
+        LedgerArchived(file="f", digest="d", runs=1, records=3),
+        LedgerRestored(archive=4, digest="d"),
+        PersonNotified(approval="a1", channel="command", attempt=1),
     ],
 )
 def test_a_refusal_and_an_acceptance_change_nothing(event: Event) -> None:

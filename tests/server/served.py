@@ -226,14 +226,19 @@ def environment_in(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def serving_apart(folder: Path, *args: str) -> Generator[ServedProcess]:
+def serving_apart(
+    folder: Path, *args: str, environment: Mapping[str, str] | None = None
+) -> Generator[ServedProcess]:
     """Run `interlock serve` over the ledger of a folder, until the end or until it is killed."""
     command: Sequence[str] = (
         *(sys.executable, "-m", "interlock", "serve", "--port", "0", "--json"),
         *args,
     )
     with subprocess.Popen(
-        command, env=environment_in(folder), cwd=folder, stdout=subprocess.PIPE
+        command,
+        env={**environment_in(folder), **(environment or {})},
+        cwd=folder,
+        stdout=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         try:

@@ -100,7 +100,7 @@ def test_an_agent_is_let_go_with_all_its_tokens(interlock: Interlock) -> None:
 
     for token in tokens:
         with pytest.raises(NotPermittedError, match="was revoked"):
-            authenticated(interlock.ledger, token, 0).principal
+            authenticated(interlock.ledger, token, 0)
     with pytest.raises(InputError, match="agent `mole` has no token"):
         interlock.revoke_agent("mole", token=ada)
 

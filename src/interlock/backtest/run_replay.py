@@ -35,6 +35,8 @@ from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.recorded_answer import findings_again, step_again
+from interlock.views import units
+from interlock.views.check_results import AnswerDifference, ReplayResult
 
 Values = dict[str, object]
 Judgement = events.ActionJudged | events.StepJudged | events.StopJudged | ReviewEvent | CycleDecided
@@ -74,6 +76,29 @@ def replay_run(
             differences = _between("", msgspec.to_builtins(then), msgspec.to_builtins(now))
             yield Replayed(seq=record.seq, differences=tuple(differences))
         state = folded(state, record)
+
+
+def replay_result(rows: Rows, run_id: str, at: int) -> ReplayResult:
+    """Decide every judgement of a run again; return what that came to, for people to look at."""
+    row = rows.run(run_id)
+    replayed = list(replay_run(rows, run_id))
+    return ReplayResult(
+        run=run_id,
+        at=at,
+        records=0 if row is None else row.seq,
+        answers=len(replayed),
+        differences={
+            each.seq: tuple(map(_told, each.differences)) for each in replayed if not each.is_same
+        },
+    )
+
+
+def _told(difference: Difference) -> AnswerDifference:
+    return AnswerDifference(
+        field=difference.field,
+        recorded=units.json_text(difference.recorded),
+        now=units.json_text(difference.now),
+    )
 
 
 def _policy_hash(event: Judgement, state: RunState) -> str:

@@ -38,6 +38,8 @@ SUMMARIES: Final = {
     "undo": "Put files back: a set of edits, or what was copied away before a command.",
     "budget": "Show an account, or give it another limit.",
     "operator": "List who may decide, let others in or go, and change a passphrase.",
+    "token": "List the tokens of programs, make one, or let one go.",
+    "login": "Show a link that opens the console once, as you.",
     "loop": "What next? Let the loop run, look at it, and stop it.",
     "event": "Tell the loop that something happened.",
     "note": "Leave a note for the loop, and see which ones wait.",
@@ -71,6 +73,7 @@ _HOMES: Final = {
         ("commands.recommendation_command", "recommendations"),
         ("commands.past_run_commands", "step stop replay"),
         ("commands.operator_commands", "setup operator"),
+        ("commands.access_commands", "token login"),
         ("commands.ledger_commands", "verify ledger"),
         ("commands.hook_command", "hook"),
     )

@@ -26,7 +26,8 @@ import msgspec
 from interlock.descriptors import sync
 from interlock.errors import DamagedError, InputError, UnavailableError
 from interlock.ledger.chain import SealKey
-from interlock.model.order import BEFORE_ALL, followed
+from interlock.ledger.gaps import sealed_gap
+from interlock.model.order import BEFORE_ALL, followed, passed
 from interlock.model.rows import HeadRow
 from interlock.ports import Rows
 
@@ -271,7 +272,7 @@ def _place_name(place: str) -> str:
     return hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
 
 
-def check_order(rows: Rows, known: HeadRow) -> None:
+def check_order(rows: Rows, known: HeadRow, key: SealKey) -> None:
     """Raise DamagedError unless a ledger has every record that was known, and goes on from there.
 
     INVARIANT: `known` was read before this is called: the ledger only ever gets ahead of it.
@@ -289,21 +290,43 @@ def check_order(rows: Rows, known: HeadRow) -> None:
             f" the last one here is of {_moment(head.at)}, the last one written of"
             f" {_moment(known.at)}"
         )
-    if _followed_to(rows, known, head) != head:
+    if _followed_to(rows, known, head, key) != head:
         raise _other_records(known)
 
 
-def check_anchor(rows: Rows, anchor: Anchor) -> None:
+def check_anchor(rows: Rows, anchor: Anchor, key: SealKey) -> None:
     """Raise DamagedError unless a ledger begins with exactly the records that an anchor knows."""
-    check_order(rows, anchor.head)
-    if _followed_to(rows, BEFORE_ALL, anchor.head) != anchor.head:
+    check_order(rows, anchor.head, key)
+    if any(gap.first <= anchor.records < gap.last for gap in rows.gaps()):
+        raise InputError(
+            f"the {_counted(anchor.records, 'record')} that the anchor knows end among archived"
+            " ones: bring those back with `interlock ledger archive --restore FILE`, and check"
+            " again"
+        )
+    if _followed_to(rows, BEFORE_ALL, anchor.head, key) != anchor.head:
         raise _other_records(anchor.head)
 
 
-def _followed_to(rows: Rows, known: HeadRow, head: HeadRow) -> HeadRow:
+def _followed_to(rows: Rows, known: HeadRow, head: HeadRow, key: SealKey) -> HeadRow:
     """Return what a head that was known comes to with the records that came after it."""
-    while known.records < head.records:
-        page = rows.written(after=known.records, limit=min(1000, head.records - known.records))
+    for gap in rows.gaps(after=known.records):
+        if gap.first > head.records:
+            break
+        known = _read_to(rows, known, gap.first - 1)
+        if gap.first > known.records and gap.follows != known.hash:
+            return known
+        if gap != sealed_gap(gap, key):
+            raise DamagedError(
+                f"the archived records in places {gap.first:,} to {gap.last:,} are not as sealed"
+            )
+        # Also where what was known ends among them: the seal says what they lead to.
+        known = passed(gap)
+    return _read_to(rows, known, head.records)
+
+
+def _read_to(rows: Rows, known: HeadRow, last: int) -> HeadRow:
+    while known.records < last:
+        page = rows.written(after=known.records, limit=min(1000, last - known.records))
         if not page:
             break
         known = followed(known, [each.record for each in page])

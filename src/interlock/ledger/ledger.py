@@ -19,6 +19,7 @@ from interlock.ledger.anchor import AnchorFile
 from interlock.ledger.chain import SealKey
 from interlock.ledger.stores.notifier import release
 from interlock.ledger.transaction import Cache, Transaction, caught_up, chain_from_snapshot
+from interlock.model.rows import ARCHIVED, RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Listener, Rows, Store
 
@@ -101,6 +102,8 @@ class Ledger:
         """The key that seals the chains' heads."""
         self.anchor: Final = anchor
         """What is known of the ledger outside of it; None where it is in memory only."""
+        self.when_committed: Callable[[Sequence[RecordRow]], None] | None = None
+        """Is called with what was committed, on the thread that did; it must take no time."""
         self._cache = Cache()
         self._waiting: deque[_Task[object]] = deque()
         self._turn = threading.RLock()
@@ -149,13 +152,27 @@ class Ledger:
         self._waiting.append(task)  # pyright: ignore[reportArgumentType] - a task is not read as T
         self._committer.call()
 
+    def execute_together(
+        self, works: Sequence[tuple[Work[T], object]], callback: OutcomeCallback
+    ) -> None:
+        """Do works, each with its ticket, as one group on this thread; call back when durable."""
+        self.check_process()
+        tasks = [_Task(work, callback, ticket) for work, ticket in works]
+        self._waiting.extend(tasks)  # pyright: ignore[reportArgumentType] - a task is not read as T
+        self._take_turn()
+
     def state(self, run_id: str) -> RunState | None:
-        """Return a run's state as it is on disk, read from its last snapshot on."""
+        """Return a run's state as it is on disk, read from its last snapshot on.
+
+        One that is archived has none here.
+        """
         rows = self.rows
         # In this order: somebody may be writing, and a run is never shorter than its snapshot.
         chain = chain_from_snapshot(rows, run_id, self.key)
         row = rows.run(run_id)
-        return None if row is None else caught_up(rows, chain, row).state
+        if row is None or row.status == ARCHIVED:
+            return None
+        return caught_up(rows, chain, row).state
 
     def listen(self) -> Listener:
         """Return somebody who is woken by every commit."""
@@ -273,7 +290,8 @@ class Ledger:
             )
             for task in group:
                 _plan(task, transaction)
-            head = self.store.commit(transaction.finished())
+            changes = transaction.finished()
+            head = self.store.commit(changes)
             if self.anchor is not None:
                 # Whoever hears an answer can miss it from now on.
                 self.anchor.advance(head)
@@ -285,6 +303,8 @@ class Ledger:
             self._cache.forget()
             self.store.rollback()
             raise
+        if self.when_committed is not None and changes.records:
+            self.when_committed(changes.records)
 
     def _commit_alone(self, task: _Task[object]) -> None:
         unfinished, task.error = task.error, None

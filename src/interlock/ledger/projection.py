@@ -98,6 +98,9 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
             row = projection.credential(digest)
             if row is not None and record.run == LEDGER_RUN:
                 projection.put_credential(row._replace(revoked_at=record.at))
+        case events.PersonNotified(approval=approval_id, channel=channel):
+            key = notification_key(approval_id, channel)
+            projection.put_key(KeyRow(record.run, key, record.seq, ""))
         case (
             loop_events.TriggerReceived()
             | loop_events.CycleDecided()
@@ -110,6 +113,8 @@ def project(projection: Projection, record: events.Record) -> None:  # noqa: C90
             | events.RunResumed()
             | events.AccessRefused()
             | events.LedgerAccepted()
+            | events.LedgerArchived()
+            | events.LedgerRestored()
             | events.ViolationRecorded()
             | events.PolicyAdopted()
             | events.BeliefHeld()
@@ -153,6 +158,11 @@ def _loop_keys(
             return (decision_key(decision_id), *named, *answered)
         case loop_events.RetrospectiveWritten(retrospective=retrospective):
             return (retrospective_key(retrospective.run),)
+
+
+def notification_key(approval_id: str, channel: str) -> str:
+    """Return the key of the last attempt to tell somebody of a question."""
+    return f"notified:{channel}:{approval_id}"
 
 
 def trigger_key(trigger_id: str) -> str:

@@ -7,6 +7,7 @@ whether that is on disk or still in the same transaction.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -25,22 +26,26 @@ from interlock.ledger.chain import (
     kind_of,
     read_back,
 )
+from interlock.ledger.gaps import own_scopes, sealed_archived, sealed_gap
 from interlock.ledger.projection import FORGOTTEN, Projection, project
 from interlock.model.approval import Approval
 from interlock.model.budget import EMPTY, Account
-from interlock.model.events import Event, Record
+from interlock.model.events import Event, LedgerArchived, Record
 from interlock.model.principal import Principal
 from interlock.model.rows import (
+    ARCHIVED,
     Changes,
     CredentialRow,
+    GapRow,
     KeyRow,
     PolicyRow,
     RecordRow,
     RunRow,
     SealRow,
     SnapshotRow,
+    WrittenRow,
 )
-from interlock.model.run import FOLD_VERSION, RunState, RunStatus, folded
+from interlock.model.run import FOLD_VERSION, LEDGER_RUN, RunState, RunStatus, folded
 from interlock.ports import Rows
 
 SEAL_EVERY: Final = 256
@@ -128,6 +133,10 @@ class Transaction(Projection):
     def has_run(self, run_id: str) -> bool:
         """Whether a run has any record."""
         return self._chain(run_id) is not None
+
+    def run(self, run_id: str) -> RunRow | None:
+        """Return a run as the list of runs has it; what this group adds to it is not in there."""
+        return self._rows.run(run_id)
 
     def account(self, scope: str) -> Account:
         """Return an account; one that nothing was ever charged to is empty."""
@@ -222,6 +231,39 @@ class Transaction(Projection):
         chain = self._chain(row.run_id) or _empty_chain(row.run_id)
         self._take(chain, check_record(row, row.run_id, chain.state.seq + 1, chain.head), row.body)
 
+    def archive(self, archive: int, runs: Sequence[RunRow], gaps: Sequence[GapRow]) -> None:
+        """Take out the records of runs, as a record of the ledger's own chain tells."""
+        for run in runs:
+            kept = run._replace(status=ARCHIVED)
+            self.changes.runs[run.id] = kept
+            self.changes.archived.append(sealed_archived(kept, archive, self._key))
+            self._cache.chains.pop(run.id, None)
+            for scope in own_scopes(run.id):
+                self.accounts.pop(scope, None)
+        self.changes.gaps += [sealed_gap(gap._replace(archive=archive), self._key) for gap in gaps]
+
+    def restore(
+        self,
+        archive: int,
+        runs: Sequence[RunRow],
+        rows: Sequence[WrittenRow],
+        seals: Sequence[SealRow],
+    ) -> None:
+        """Put the records of an archive back into their places, with what follows from them."""
+        restored = Projection()
+        for _, row in rows:
+            project(restored, decoded(row.body))
+        own = {scope for run in runs for scope in own_scopes(run.id)}
+        for scope in own & restored.accounts.keys():
+            # What others were charged with as well is in their accounts already.
+            self.put_account(scope, restored.account(scope))
+        self.changes.keys |= restored.changes.keys
+        self.changes.approvals |= restored.changes.approvals
+        self.changes.runs |= {run.id: run for run in runs}
+        self.changes.seals += seals
+        self.changes.returned += rows
+        self.changes.restored.add(archive)
+
     def put_policy(self, row: PolicyRow) -> None:
         """Put a policy under its hash."""
         self.changes.policies[row.hash] = row
@@ -263,6 +305,8 @@ class Transaction(Projection):
         self._checked.add(run_id)
         if row is None:
             return None
+        if row.status == ARCHIVED:
+            raise archived_error(self._rows, run_id)
         if chain is None:
             chain = chain_from_snapshot(self._rows, run_id, self._key)
         chain = caught_up(self._rows, chain, row)
@@ -319,6 +363,18 @@ def sealed_credential(row: CredentialRow, key: SealKey) -> CredentialRow:
     """Return a credential with the seal that belongs to everything else in it."""
     unsealed = row._replace(seal="")
     return unsealed._replace(seal=key.seal_of("credential", msgspec.json.encode(unsealed)))
+
+
+def archived_error(rows: Rows, run_id: str) -> InputError:
+    """Return the error for a run whose records are elsewhere."""
+    row = rows.archived(run_id)
+    told = None if row is None else rows.record(LEDGER_RUN, row.archive)
+    event = None if told is None else decoded(told.body).event
+    file = event.file if isinstance(event, LedgerArchived) else "an archive"
+    return InputError(
+        f"run `{run_id}` was archived in {file}: `interlock ledger archive --restore FILE` brings"
+        " it back"
+    )
 
 
 def _empty_chain(run_id: str) -> Chain:

@@ -27,6 +27,13 @@ from interlock.ledger.chain import (
     decoded,
     read_chain,
 )
+from interlock.ledger.gaps import (
+    ArchiveTally,
+    accounts_behind,
+    archive_of,
+    in_order,
+    sealed_gap,
+)
 from interlock.ledger.projection import Projection, project
 from interlock.ledger.transaction import (
     SEAL_EVERY,
@@ -43,14 +50,17 @@ from interlock.model.events import (
     ActionJudged,
     ApprovalOpened,
     Event,
+    LedgerArchived,
+    LedgerRestored,
     PolicyAdopted,
     Record,
     RunStarted,
 )
-from interlock.model.order import BEFORE_ALL, followed
+from interlock.model.order import BEFORE_ALL, followed, passed
 from interlock.model.rows import (
     Changes,
     CredentialRow,
+    GapRow,
     HeadRow,
     KeyRow,
     RecordRow,
@@ -74,6 +84,8 @@ Progress = Callable[[int], None]
 """Is called with how many records have been read; each is read twice."""
 Witness = Callable[[Record], None]
 """Is shown every record in the order of writing, where all chains hold."""
+Skip = Callable[[Mapping[str, Account]], None]
+"""Is told where archived records stood in that order, and what they made of accounts."""
 
 
 class RunChecked(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +115,7 @@ def verify_all(
     key: SealKey,
     progress: Progress = lambda _: None,
     witness: Witness = lambda _: None,
+    skip: Skip = lambda _: None,
 ) -> Iterator[RunChecked | Mismatch]:
     """Yield what was found out about each run, and every row that does not follow from them.
 
@@ -112,7 +125,7 @@ def verify_all(
     verification = _Verification(rows, key, progress)
     try:
         yield from verification.check_chains()
-        yield from verification.check_projections(witness)
+        yield from verification.check_projections(witness, skip)
     except DamagedError as error:
         yield Mismatch(row="the ledger", difference=f"unreadable: {error}")
 
@@ -130,6 +143,7 @@ class _Verification:
         self._read = 0
         self._chained = 0
         self._is_whole = True
+        self._archives = ArchiveTally()
 
     def check_chains(self) -> Iterator[RunChecked | Mismatch]:
         last = ""
@@ -156,28 +170,41 @@ class _Verification:
             self._is_whole = False
             return sorted(row.id for row in self._rows.runs(limit=_ALL) if row.id > after)
 
-    def check_projections(self, witness: Witness) -> Iterator[Mismatch]:
+    def check_projections(self, witness: Witness, skip: Skip) -> Iterator[Mismatch]:
         yield from _audit_meta(self._rows, self._key)
         if self._is_whole:
             yield from _audit_policies(self._rows, self._policies)
             yield from _audit_reservations(self._rows, self._reservations)
             yield from _audit_credentials(self._rows, self._credentials, self._key)
-        yield from self._audit_written(witness)
+        yield from self._audit_written(witness, skip)
+        if self._is_whole:
+            for row, difference in self._archives.differences():
+                yield Mismatch(row=row, difference=difference)
 
-    def _audit_written(self, witness: Witness) -> Iterator[Mismatch]:
+    def _audit_written(self, witness: Witness, skip: Skip) -> Iterator[Mismatch]:
         """Go along all records in the order of writing: yield what does not follow from it."""
         order = _Order()
         projection = Projection()
-        for page in _pages(self._rows):
-            for row in page:
+        for place, row in enumerate(in_order(self._rows), start=1):
+            if isinstance(row, GapRow):
+                if row != sealed_gap(row, self._key):
+                    yield Mismatch(row=_gap(row), difference="they are not as sealed")
+                order.skip(row)
+                self._archives.take(row)
+                projection.accounts |= (accounts := accounts_behind(row))
+                skip(accounts)
+            else:
                 order.take(row)
                 if self._is_whole:
                     record = decoded(row.record.body)
                     project(projection, record)
                     witness(record)
-            # Only the accounts belong to more than one run.
-            projection.changes = Changes()
-            self._count(len(page))
+                self._read += 1
+            if place % _PAGE == 0:
+                # Only the accounts belong to more than one run.
+                projection.changes = Changes()
+                self._count(0)
+        self._count(0)
         yield from order.audit(self._rows.tally())
         if self._is_whole:
             yield from _audit_count(order.head.records, self._chained)
@@ -196,6 +223,11 @@ class _Verification:
     def _walk_along(self, walk: _Walk) -> None:
         run_id = walk.state.id
         run, seals = self._rows.run(run_id), self._rows.seals(run_id)
+        archive = archive_of(self._rows, run_id, run, self._key)
+        if archive is not None and run is not None:
+            self._archives.runs[archive] += 1
+            walk.state = msgspec.structs.replace(walk.state, seq=run.seq)
+            return
         snapshot = self._rows.snapshot(run_id)
         sealed, is_like_snapshot = {seal.seq for seal in seals}, True
         for record, head in read_chain(self._records(run_id), run_id):
@@ -203,6 +235,8 @@ class _Verification:
             if record.seq % SEAL_EVERY == 0 and record.seq not in sealed:
                 raise broken_at(run_id, record.seq, "its seal is missing")
             self._check_policy(record)
+            if run_id == LEDGER_RUN:
+                self._note_archive(record)
             if snapshot is not None and snapshot.seq == record.seq:
                 is_like_snapshot = _is_like(snapshot, walk, self._key)
         _check_run(walk, run, self._key)
@@ -229,16 +263,32 @@ class _Verification:
             row = self._rows.record(run_id, after + 1)
             return [] if row is None else [row]
 
-    def _check_policy(self, record: Record) -> None:
-        named = policy_named_by(record.event)
-        if named is None:
-            return
+    def _note_archive(self, record: Record) -> None:
+        match record.event:
+            case LedgerArchived(policies=policies) as event:
+                self._archives.known[record.seq] = event
+                for named in policies:
+                    self._stored_policy(record, named)
+            case LedgerRestored(archive=archive):
+                self._archives.known.pop(archive, None)
+            case _:
+                pass
+
+    def _stored_policy(self, record: Record, named: str) -> str:
+        """Return the digest of a policy that a record names."""
         if named not in self._policies:
             row = self._rows.policy(named)
             self._policies[named] = row and hashlib.sha256(row.body).hexdigest()
         stored = self._policies[named]
         if stored is None:
             raise broken_at(record.run, record.seq, f"its policy `{named}` is not stored")
+        return stored
+
+    def _check_policy(self, record: Record) -> None:
+        named = policy_named_by(record.event)
+        if named is None:
+            return
+        stored = self._stored_policy(record, named)
         if isinstance(record.event, PolicyAdopted) and record.event.body_digest != stored:
             problem = f"policy `{named}` is not stored as it was adopted"
             raise broken_at(record.run, record.seq, problem)
@@ -453,6 +503,15 @@ class _Order:
         elif record.seq != before + 1:
             self._misplaced = f"{_named(row)} stands behind record {before}"
 
+    def skip(self, gap: GapRow) -> None:
+        """Go on behind archived records."""
+        if self._misplaced is None and (gap.first, gap.follows) != (
+            self.head.records + 1,
+            self.head.hash,
+        ):
+            self._misplaced = f"{_gap(gap)} do not follow from the records before them"
+        self.head = passed(gap)
+
     def audit(self, tally: Tally) -> Iterator[Mismatch]:
         """Yield what differs from what was noted with the last record."""
         if self._misplaced is not None:
@@ -468,6 +527,10 @@ class _Order:
 
 def _named(row: WrittenRow) -> str:
     return f"run `{row.record.run_id}`, record {row.record.seq} in place {row.position}"
+
+
+def _gap(gap: GapRow) -> str:
+    return f"the archived records in the places {gap.first} to {gap.last}"
 
 
 def _audit_meta(rows: Rows, key: SealKey) -> Iterator[Mismatch]:
@@ -493,13 +556,6 @@ def _audit_count(written: int, chained: int) -> Iterator[Mismatch]:
     if written != chained:
         difference = f"{written} are stored, the chains have {chained}"
         yield Mismatch(row="the records", difference=difference)
-
-
-def _pages(rows: Rows) -> Iterator[Sequence[WrittenRow]]:
-    last = -_ALL
-    while page := rows.written(after=last):
-        yield page
-        last = page[-1].position
 
 
 def _compare_accounts(rows: Rows, expected: Mapping[str, Account]) -> Iterator[Mismatch]:

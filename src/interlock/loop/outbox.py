@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 
 from interlock.errors import InputError
 from interlock.loop.handlers import Handled, Handlers
-from interlock.loop.sinks import DeliveryError, InngestSink, Sink, WebhookSink, retry_at
+from interlock.loop.sinks import InngestSink, Sink
 from interlock.model.loop_events import CycleDecided
 from interlock.model.loop_state import HOUR
 from interlock.model.system_loop import StartLoop
 from interlock.service.cycles.cycle_decision import HANDLERS
 from interlock.service.cycles.loop_chain import LoopChain, decision_at
+from interlock.service.webhooks import DeliveryError, WebhookSink, retry_at
 
 _PAUSE_WHERE_FINAL: Final = HOUR
 """What fails until a person changes something is tried again so much later."""

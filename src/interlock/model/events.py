@@ -373,6 +373,38 @@ class LedgerAccepted(DomainEvent, frozen=True, kw_only=True, tag="ledger-accepte
     """What those come to."""
 
 
+class PersonNotified(DomainEvent, frozen=True, kw_only=True, tag="person-notified"):
+    """Somebody was told, or is being told, that a question waits for a person."""
+
+    approval: str
+    channel: str
+    """`webhook` or `command`."""
+    attempt: int
+    retry_at: int | None = None
+    """When it is tried again, by whichever server then looks; None where it has arrived."""
+
+
+class LedgerArchived(DomainEvent, frozen=True, kw_only=True, tag="ledger-archived"):
+    """The records of finished runs were taken out of the ledger into an archive."""
+
+    file: str
+    """What the archive was called when it was written."""
+    digest: str
+    """SHA-256 of what is in it."""
+    runs: int
+    records: int
+    policies: tuple[str, ...] = ()
+    """The policies that those records name; they stay in the ledger."""
+
+
+class LedgerRestored(DomainEvent, frozen=True, kw_only=True, tag="ledger-restored"):
+    """The records of an archive are in the ledger again."""
+
+    archive: int
+    """The record that tells of the archive."""
+    digest: str
+
+
 class StepJudged(DomainEvent, frozen=True, kw_only=True, tag="step-judged"):
     """Should it go on? was asked and answered."""
 
@@ -476,6 +508,9 @@ Event = (
     | CredentialRevoked
     | AccessRefused
     | LedgerAccepted
+    | PersonNotified
+    | LedgerArchived
+    | LedgerRestored
     | StepJudged
     | StopJudged
     | BeliefHeld

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from interlock.model.rows import HeadRow, RecordRow
+from interlock.model.rows import GapRow, HeadRow, RecordRow
 
 BEFORE_ALL: Final = HeadRow(records=0, runs=0, hash="", at=0)
 """The head of a ledger in which nothing was written yet."""
@@ -26,3 +26,8 @@ def followed(head: HeadRow, records: Iterable[RecordRow]) -> HeadRow:
         total = hashlib.sha256(f"{total}{record.hash}".encode()).hexdigest()
         at = record.at
     return HeadRow(count, runs, total, at)
+
+
+def passed(gap: GapRow) -> HeadRow:
+    """Return the head behind archived records."""
+    return HeadRow(gap.last, gap.runs, gap.hash, gap.at)

@@ -36,6 +36,8 @@ class RunFields(TypedDict, total=False):
 
     Nothing that descends from it decides: the commands of an agent descend from its client.
     """
+    key: str | None
+    """Under the same key the same agent starts the same run: whoever asks again gets that one."""
 
 
 class SeenAsIs(TypedDict, total=False):

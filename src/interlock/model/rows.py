@@ -5,9 +5,12 @@ A store is dumb on purpose: what its rows mean is decided above it, once for all
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from interlock.model.approval import Approval
+
+ARCHIVED: Final = "archived"
+"""The status of a run whose records are in an archive, and no longer in the ledger."""
 
 
 class RecordRow(NamedTuple):
@@ -39,11 +42,42 @@ class HeadRow(NamedTuple):
     """When the last of them was written."""
 
 
+class GapRow(NamedTuple):
+    """Archived records that stood one behind the other: what they led from, and what to."""
+
+    first: int
+    """The place of the first of them in the order."""
+    last: int
+    archive: int
+    """The record of the ledger's own chain that tells of the archive."""
+    follows: str
+    """What the records before them come to."""
+    runs: int
+    """How many runs had begun by then."""
+    hash: str
+    """What the records up to the last of them come to."""
+    at: int
+    """When the last of them was written."""
+    accounts: bytes
+    """The accounts that they changed, as they were afterwards."""
+    seal: str
+
+
+class ArchivedRow(NamedTuple):
+    """A run whose records are in an archive: its row in the list of runs is sealed as it is."""
+
+    run_id: str
+    archive: int
+    """The record of the ledger's own chain that tells of the archive."""
+    seal: str
+
+
 class Tally(NamedTuple):
     """What is noted of the whole, and what is found when it is counted, both of one moment."""
 
     head: HeadRow
     records: int
+    """Those in archives included."""
     last: int
     """The highest place in the order."""
     runs: int
@@ -130,12 +164,16 @@ class Changes:
     __slots__ = (
         "accounts",
         "approvals",
+        "archived",
         "credentials",
+        "gaps",
         "keys",
         "meta",
         "policies",
         "records",
         "reservations",
+        "restored",
+        "returned",
         "runs",
         "seals",
         "snapshots",
@@ -154,6 +192,13 @@ class Changes:
         self.credentials: dict[str, CredentialRow] = {}
         self.seals: list[SealRow] = []
         self.meta: dict[str, str] = {}
+        self.archived: list[ArchivedRow] = []
+        """The runs whose records are taken out, and everything else that follows from them."""
+        self.gaps: list[GapRow] = []
+        self.restored: set[int] = set()
+        """The archives whose runs are no longer archived."""
+        self.returned: list[WrittenRow] = []
+        """The records of those, back in their places."""
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)

@@ -230,6 +230,9 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             | events.CredentialRevoked()
             | events.AccessRefused()
             | events.LedgerAccepted()
+            | events.LedgerArchived()
+            | events.PersonNotified()
+            | events.LedgerRestored()
         ):
             return state
         case events.RunFinished() as event:

@@ -7,18 +7,27 @@ import secrets
 from collections.abc import Sequence
 from itertools import count
 from typing import Final
-from urllib.parse import parse_qsl
 
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
-from starlette.routing import Route, Router
+from starlette.routing import Match, Route, Router
 
 from interlock.errors import InterlockError
+from interlock.model.principal import Scope as Rights
 from interlock.server.access.identity import EVERYBODY, Identity, require_scope
 from interlock.server.console.console import Console
 from interlock.server.desk import Desk
-from interlock.server.endpoint import NO_CONTENT, Call, Endpoint
+from interlock.server.endpoint import (
+    NO_CONTENT,
+    Call,
+    Endpoint,
+    PlainText,
+    Streamed,
+    query_of,
+)
 from interlock.server.problem import Refused, problem_of
 from interlock.server.question_lane import LongWay, Plain
+from interlock.server.repeats import Asked
 from interlock.server.wire import (
     Message,
     Receiver,
@@ -78,7 +87,9 @@ class Application:
         scope["state"]["request_id"] = outgoing.request_id
         try:
             self._check(scope)
-            if not await self._shortly(scope, receive, outgoing):
+            if scope["method"] == "OPTIONS":
+                await self._say_methods(scope, outgoing)
+            elif not await self._shortly(scope, receive, outgoing):
                 await self._router(scope, receive, outgoing)
         except Exception as error:  # noqa: BLE001 - whatever fails is answered
             await self._tell(error, scope, outgoing)
@@ -94,10 +105,17 @@ class Application:
             # A page elsewhere may have its name point here: its browser then sends that name.
             raise Refused(421, f"this server is not `{name[:100]}`: ask it by its own name")
 
+    async def _say_methods(self, scope: Scope, send: Sender) -> None:
+        """Say how an address can be asked for; no other site may, so there is no more to say."""
+        allowed = self._methods(scope)
+        if len(allowed) == 1:
+            raise Refused(404, "there is nothing at this address")
+        await send_answer(send, NO_CONTENT, b"", headers=(("allow", ", ".join(sorted(allowed))),))
+
     async def _shortly(self, scope: Scope, receive: Receiver, send: Sender) -> bool:
         """Answer a plain question of an agent that is known; return False for everything else."""
         path: str = scope["path"]
-        if not path.endswith(_ACTIONS) or scope["method"] != "POST":
+        if not (path.startswith(_RUNS) and path.endswith(_ACTIONS)) or scope["method"] != "POST":
             return False
         desk = self._desk
         who = desk.doorkeeper.known_agent(scope)
@@ -116,7 +134,7 @@ class Application:
         return True
 
     async def _tell(self, error: Exception, scope: Scope, outgoing: _Outgoing) -> None:
-        error = _refusal(error)
+        error = self._refusal(error, scope)
         told = problem_of(error, outgoing.request_id)
         if not isinstance(error, (Refused, InterlockError)):
             _LOG.exception("request %s failed", outgoing.request_id, exc_info=error)
@@ -130,21 +148,28 @@ class Application:
         else:
             await self._console.tell(scope, outgoing, told, headers)
 
+    def _refusal(self, error: Exception, scope: Scope) -> Exception:
+        """Return what a router says of a path or a method, as everything else is said."""
+        if not isinstance(error, HTTPException):
+            return error
+        if error.status_code == 404:
+            return Refused(404, "there is nothing at this address")
+        allowed = ", ".join(sorted(self._methods(scope)))
+        return Refused(error.status_code, f"expected {allowed}", (("allow", allowed),))
+
+    def _methods(self, scope: Scope) -> set[str]:
+        """Return how what stands at an address can be asked for."""
+        found = {"OPTIONS"}
+        for route in self._router.routes:
+            if isinstance(route, Route) and route.matches(scope)[0] is not Match.NONE:
+                found |= route.methods or set()
+        return found
+
 
 _RUNS: Final = "/v1/runs/"
 _ACTIONS: Final = "/actions"
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _PROGRAMS: Final = ("/v1/", "/healthz", "/readyz", "/metrics")
-
-
-def _refusal(error: Exception) -> Exception:
-    """Return what a router says of a path or a method, as everything else is said."""
-    if not isinstance(error, HTTPException):
-        return error
-    if error.status_code == 404:
-        return Refused(404, "there is nothing at this address")
-    allowed = (error.headers or {}).get("Allow", "")
-    return Refused(error.status_code, f"expected {allowed}", (("allow", allowed),))
 
 
 class _Outgoing:
@@ -174,19 +199,41 @@ class _Handler:
         self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receiver, send: Sender) -> None:
-        endpoint = self._endpoint
-        who = await admitted(self._desk, scope, endpoint)
+        endpoint, desk = self._endpoint, self._desk
+        who = await admitted(desk, scope, endpoint)
+        query = query_of(endpoint, scope["query_string"].decode("latin-1"))
         body = b"" if scope["method"] in _SAFE else await whole_body(receive)
+        key = header(scope, b"idempotency-key") or None
         call = Call(
-            desk=self._desk,
+            desk=desk,
             who=who,
             params=scope["path_params"],
-            query=dict(parse_qsl(scope["query_string"].decode("latin-1"))),
+            query=query,
             table=json_table(body, header(scope, b"content-type")),
+            body=body,
+            key=key,
         )
-        answer = await endpoint.perform(call)
+        if key is None or scope["method"] in _SAFE:
+            answer = await endpoint.perform(call)
+        elif endpoint.keyed:
+            answer = await endpoint.perform(_keyed(call, key))
+        else:
+            asked = Asked(f"{who.scope.value}/{who.name}", scope["method"], scope["path"], key)
+            answer = await desk.repeats.once(asked, body, lambda: endpoint.perform(call))
+        if isinstance(answer, Streamed):
+            await answer.send(receive, send)
+            return
+        if isinstance(answer, PlainText):
+            await send_answer(send, 200, answer.text.encode(), answer.content_type)
+            return
         status = NO_CONTENT if answer is None else endpoint.status
         await send_answer(send, status, b"" if answer is None else json_bytes(answer))
+
+
+def _keyed(call: Call, key: str) -> Call:
+    """Return a request whose word is told its key; one that stands in the body counts."""
+    is_told = call.table.get("key") is not None
+    return call if is_told else replace(call, table={**call.table, "key": key})
 
 
 async def admitted(desk: Desk, scope: Scope, endpoint: Endpoint) -> Identity:
@@ -194,7 +241,8 @@ async def admitted(desk: Desk, scope: Scope, endpoint: Endpoint) -> Identity:
     if endpoint.scope is None:
         return EVERYBODY
     who = await desk.driver.outside(lambda: desk.doorkeeper.identity(scope))
-    require_scope(who, endpoint.scope)
+    if not (endpoint.agents and who.scope is Rights.AGENT):
+        require_scope(who, endpoint.scope)
     if who.has_cookie and scope["method"] not in _SAFE:
         raise Refused(403, "what a browser changes comes from a page: programs send a token")
     check_rate(desk, who)

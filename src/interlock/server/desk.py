@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -18,11 +19,16 @@ from interlock.server.last_checks import LastChecks
 from interlock.server.news import News
 from interlock.server.problem import Refused
 from interlock.server.question_lane import QuestionLane
+from interlock.server.repeats import Repeats
+from interlock.server.telemetry.metrics import Metrics
+from interlock.server.telemetry.record_feed import RecordFeed, Taker
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
 from interlock.views.check_results import ReplayResult
+
+_MOST_HEAVY: Final = 2
 
 Replay = Callable[[str], ReplayResult]
 """Decides a run again, by its id, and returns what came of it."""
@@ -47,7 +53,9 @@ def _no_replay(run_id: str) -> ReplayResult:
 class Desk:
     """The governor of one ledger, the news of it, and who may ask."""
 
-    def __init__(self, governor: Governor, *, replay: Replay = _no_replay) -> None:
+    def __init__(
+        self, governor: Governor, *, replay: Replay = _no_replay, takers: Sequence[Taker] = ()
+    ) -> None:
         self.governor: Final = governor
         self.ledger: Final = governor.ledger
         self.operations: Final = Interlock(governor)
@@ -61,6 +69,12 @@ class Desk:
         self.links: Final = Links(governor.clock)
         self.attempts: Final = Attempts(governor.clock)
         self.rate: Final = RateLimit()
+        self.repeats: Final = Repeats()
+        self.heavy: Final = asyncio.Semaphore(_MOST_HEAVY)
+        """Taken by whoever reads all of a ledger or a run: others are answered beside it."""
+        self.metrics: Final = Metrics()
+        """What was counted since the server began."""
+        self._feed = RecordFeed((self.metrics, *takers))
         self.listening: Listening | None = None
         """Where it is asked, once that is known."""
 
@@ -93,9 +107,13 @@ class Desk:
         """Begin to listen to the ledger."""
         await self.news.start(self.doorkeeper.refresh)
         self.lane.start()
+        self._feed.start()
+        self.ledger.when_committed = self._feed.put
 
     async def close(self) -> None:
         """Let everybody go who waits."""
         await self.news.close()
         await self.lane.close()
         self.driver.close()
+        self.ledger.when_committed = None
+        await asyncio.to_thread(self._feed.close)

@@ -20,7 +20,7 @@ from interlock.ledger.ledger import Outcome, Work
 from interlock.model.action import action_given
 from interlock.model.answers import Answer
 from interlock.model.principal import Principal
-from interlock.server.wire import json_bytes
+from interlock.server.wire import LARGE, json_bytes
 from interlock.service.governor import Governor
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.question import Asking, Decided
@@ -100,13 +100,17 @@ class QuestionLane:
                         self._waiting.put(None)
                         break
                     group.append(following)
+            works: list[tuple[Work[Decided[Answer]], object]] = []
             for asked in group:
                 try:
-                    ledger.submit(self._prepared(asked.question), self._tell, asked.answered)
+                    works.append((self._prepared(asked.question), asked.answered))
                 except Exception as error:  # noqa: BLE001 - whoever asks gets it
                     self._tell([Outcome(asked.answered, None, error)])
+            ledger.execute_together(works, self._tell)
 
     def _prepared(self, plain: Plain) -> Work[Decided[Answer]]:
+        if len(plain.body) > LARGE:
+            raise LongWay
         try:
             given = _BODY.decode(plain.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -28,6 +29,7 @@ from interlock.server.desk import Desk, Listening
 from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.hook_socket import HookSocket
 from interlock.server.hooks.own_dialect import OWN_DIALECT
+from interlock.server.telemetry.observed import ObservedApplication
 from interlock.settings import ServerPlaces
 
 PORT: Final = 7420
@@ -40,6 +42,14 @@ _LARGEST_HEAD: Final = 64 * 1024
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _MOMENT_S: Final = 0.02
 _LISTENING: Final = msgspec.json.Decoder(Listening)
+
+_LOADED_LATE: Final = (
+    "interlock.service.questions.edit_question",
+    "interlock.service.records.undo_records",
+    "interlock.service.policies.policy_patch",
+    "interlock.policy.config.reference",
+)
+"""What is loaded when it is needed first: its types have to be ready before."""
 
 Background = Callable[[Desk], Awaitable[None]]
 """What goes on beside the answers, until it is cancelled."""
@@ -59,6 +69,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_s: float | None = None
     """After so long without a request it ends by itself."""
     is_demo: bool = False
+    sends_traces: bool = False
+    """Whether traces go where the `OTEL_*` variables say."""
 
 
 class _Protocol(HttpToolsProtocol):
@@ -142,10 +154,13 @@ class ServerProcess:
     async def run(self, when_ready: Callable[[Listening], None]) -> None:
         """Answer; what was begun is finished before it ends."""
         options, places = self._options, self._options.places
+        prepare_types()
         unix, tcp = _unix_socket(places.socket), None
         try:
             tcp = _tcp_socket(options)
-            application = Application(self._desk, ENDPOINTS, hosts=options.names)
+            application = ObservedApplication(
+                Application(self._desk, ENDPOINTS, hosts=options.names), self._desk.metrics
+            )
             servers = [_Server(_config(application, None, None), [unix])]
             if tcp is not None:
                 config = _config(application, options.certificate, options.key)
@@ -219,12 +234,32 @@ class ServerProcess:
             await asyncio.sleep(min(1.0, idle_s / 4))
 
 
+def prepare_types() -> None:
+    """Have every type ready that threads may read values of.
+
+    INVARIANT: two threads that read a type at once, before anybody has read it, end the process:
+    the library gets the type ready without a lock.
+    """
+    for name in _LOADED_LATE:
+        import_module(name)
+    kinds: list[object] = [kind for each in ENDPOINTS for kind in each.query.values()]
+    waiting = [msgspec.Struct]
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        waiting.extend(found)
+        kinds.extend(each for each in found if each.__module__.startswith("interlock."))
+    for kind in kinds:
+        # What cannot be read at all is not read by threads either.
+        with contextlib.suppress(TypeError, NameError):
+            msgspec.json.Decoder(kind)
+
+
 async def _beside(work: Background, desk: Desk) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await work(desk)
 
 
-def _config(app: Application, certificate: Path | None, key: Path | None) -> uvicorn.Config:
+def _config(app: ObservedApplication, certificate: Path | None, key: Path | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=_Protocol,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, cast
 
@@ -20,6 +21,9 @@ Headers = Iterable[tuple[str, str]]
 
 LARGEST_BODY: Final = 4 * 2**20
 """More than any action needs: a larger one is refused, unread."""
+LARGE: Final = 32 * 1024
+"""What is larger takes its time: it is looked at apart."""
+_MOST_VALUES: Final = 200_000
 _BODY_S: Final = 20.0
 """So long a client may take to send what it announced."""
 JSON: Final = "application/json"
@@ -48,22 +52,43 @@ async def _collected(receive: Receiver, largest: int) -> bytes:
             raise Refused(413, f"the body is larger than {largest:,} bytes: send less at a time")
         parts.append(part)
         is_more = bool(message.get("more_body"))
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    body = parts[0] if len(parts) == 1 else b"".join(parts)
+    if length > LARGE and _values_in(body) > _MOST_VALUES:
+        raise Refused(413, f"the body holds more than {_MOST_VALUES:,} values: send less at a time")
+    return body
+
+
+def _values_in(body: bytes) -> int:
+    """Return at least how many lists, tables and names a body in JSON holds, text included."""
+    return body.count(b"[") + body.count(b"{") + body.count(b'":')
 
 
 def json_table(body: bytes, content_type: str) -> dict[str, object]:
     """Return the table that a body holds; an empty one is an empty table."""
     if not body:
         return {}
-    if content_type.partition(";")[0].strip().lower() not in ("", JSON):
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind not in ("", JSON) and not kind.endswith("+json"):
         raise Refused(415, f"the body is `{content_type[:60]}`, expected `{JSON}`")
     try:
-        found = _DECODER.decode(body)
+        found = _decoded(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise Refused(400, "the body is not a JSON object")
     return cast("dict[str, object]", found)
+
+
+def _decoded(body: bytes) -> object:
+    """Return what a body says; nothing else is done meanwhile, so it is done fast."""
+    if len(body) <= LARGE or not gc.isenabled():
+        return _DECODER.decode(body)
+    # To look for garbage among what is just made takes several times as long as making it.
+    gc.disable()
+    try:
+        return _DECODER.decode(body)
+    finally:
+        gc.enable()
 
 
 def json_bytes(value: object) -> bytes:

@@ -70,7 +70,7 @@ def check_exported(ledger: Ledger, file: Path) -> Anchor:
         raise DamagedError(
             f"`{file}` is not sealed with the key of this ledger: it was changed, or the key was"
         )
-    check_anchor(ledger.rows, anchor)
+    check_anchor(ledger.rows, anchor, kept.key)
     return anchor
 
 

@@ -308,13 +308,13 @@ def _faults(rows: Rows, anchor: AnchorFile, keys: Path, *, is_anchored: bool) ->
         # Before the ledger is looked at: it only ever gets ahead of what is read here.
         known = anchor.read()
         if known is not None:
-            check_order(rows, known)
+            check_order(rows, known, anchor.key)
         elif elsewhere:
             _check_copy(rows, [anchor.of_place(each) for each in elsewhere])
         elif is_anchored:
             yield f"its anchor {anchor.file} is gone"
         else:
-            check_order(rows, BEFORE_ALL)
+            check_order(rows, BEFORE_ALL, anchor.key)
         if is_anchored:
             check_meta(rows.all_meta(), anchor.key)
     except DamagedError as error:
@@ -326,9 +326,9 @@ def _check_copy(rows: Rows, anchors: Sequence[AnchorFile]) -> None:
     *others, last = anchors
     for each in others:
         with contextlib.suppress(DamagedError):
-            check_order(rows, each.read() or BEFORE_ALL)
+            check_order(rows, each.read() or BEFORE_ALL, each.key)
             return
-    check_order(rows, last.read() or BEFORE_ALL)
+    check_order(rows, last.read() or BEFORE_ALL, last.key)
 
 
 def _absolute(file: Path) -> str:

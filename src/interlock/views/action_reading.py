@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final
 
 import msgspec
@@ -185,7 +185,7 @@ def _nested(
 ) -> Iterator[ReadCommand]:
     """Yield the commands of one depth, each with those that stand inside it."""
     begins = [at for at, each in enumerate(placed) if each.depth == depth]
-    for begin, end in zip(begins, [*begins[1:], len(placed)], strict=True):
+    for begin, end in pairwise((*begins, len(placed))):
         command = placed[begin].command
         yield ReadCommand(
             text=" ".join(_words(placed[begin])),

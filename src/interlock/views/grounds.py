@@ -76,6 +76,10 @@ class Grounds:
             # A person let it count, knowing that it was not what was written.
             self._problems.clear()
 
+    def skip(self, accounts: Mapping[str, Account]) -> None:
+        """Go on behind archived records, with what they made of accounts."""
+        self._accounts.update(accounts)
+
     @property
     def problems(self) -> tuple[str, ...]:
         """What does not follow from what was recorded before, with the place."""

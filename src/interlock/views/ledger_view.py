@@ -16,7 +16,7 @@ from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.model.run import LEDGER_RUN
-from interlock.ports import ALL, Rows
+from interlock.ports import ALL, Rows, Store
 from interlock.views.grounds import Grounds
 
 SAFE_SQLITE: Final = (3, 51, 3)
@@ -52,10 +52,10 @@ class _Engine(NamedTuple):
     wal_bytes: int | None
 
 
-def ledger_info(ledger: Ledger, place: str, now: int) -> LedgerInfo:
-    """Look at the ledger at a place."""
-    rows = ledger.rows
-    engine = _sqlite(ledger.store) if isinstance(ledger.store, SqliteStore) else _postgres(place)
+def ledger_info(ledger: Ledger, now: int) -> LedgerInfo:
+    """Look at a ledger that lasts."""
+    rows, store = ledger.rows, ledger.store
+    engine = _sqlite(store) if isinstance(store, SqliteStore) else _postgres(store)
     runs = [row for row in rows.runs(limit=ALL) if row.id != LEDGER_RUN]
     own = rows.run(LEDGER_RUN)
     pending = rows.approvals(state="pending", limit=ALL)
@@ -85,10 +85,12 @@ def _sqlite(store: SqliteStore) -> _Engine:
     return _Engine("sqlite", version, is_safe, store.path.stat().st_size, wal_bytes)
 
 
-def _postgres(url: str) -> _Engine:
-    from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
+def _postgres(store: Store) -> _Engine:
+    from interlock.ledger.stores.postgres import PostgresStore  # noqa: PLC0415 - only with the extra
 
-    address = Address(url)
+    if not isinstance(store, PostgresStore):
+        raise InputError(f"`{store.name}` ends with the program that opened it: it has no size")
+    address = store.address
     with address.clear_errors("its size is not known"), address.connect() as connection:
         row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         number = connection.info.server_version
@@ -138,7 +140,9 @@ def verified_ledger(
     # Every record is read twice: in its chain, and for the accounts.
     total = 2 * sum(row.seq for row in rows.runs(limit=ALL))
     found, grounds = Verification(), Grounds(rows)
-    for each in verify_all(rows, ledger.key, lambda read: advance(read, total), grounds.take):
+    for each in verify_all(
+        rows, ledger.key, lambda read: advance(read, total), grounds.take, grounds.skip
+    ):
         if each.problem is not None:
             found.faults.append(each.problem)
         if isinstance(each, RunChecked):

@@ -10,7 +10,7 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.ports import Rows
-from interlock.service.records.budgets import unknown_run
+from interlock.service.records.budgets import missing_run
 
 SHORT: Final = 13
 """So many characters of an id tell its millisecond."""
@@ -23,7 +23,7 @@ def found_state(ledger: Ledger, text: str) -> RunState:
     run_id = found_run(ledger.rows, text).id
     state = ledger.state(run_id)
     if state is None:
-        raise unknown_run(run_id)
+        raise missing_run(ledger.rows, run_id)
     return state
 
 

@@ -99,7 +99,8 @@ class LoopPage(msgspec.Struct, frozen=True, kw_only=True):
     before: int | None
     recommendations: tuple[Recommendation, ...]
     """Those that wait for a person, then those that were settled last."""
-    snapshot: Snapshot | None
+    readings: tuple[tuple[str, Reading], ...]
+    """What the last cycle saw: each source by its name."""
     snapshot_at: int
     retrospectives: int
 
@@ -121,10 +122,15 @@ def loop_page(
         lines=tuple(_line(each) for each in slog.entries if _is_wanted(each, logged)),
         before=slog.before,
         recommendations=_settled_last(tuple(loop.recommendations.values())),
-        snapshot=None if decision is None else decision.snapshot,
+        readings=() if decision is None else _named(decision.snapshot),
         snapshot_at=0 if last is None else last.entry.at,
         retrospectives=loop.retrospectives,
     )
+
+
+def _named(snapshot: Snapshot | None) -> tuple[tuple[str, Reading], ...]:
+    readings = () if snapshot is None else snapshot.readings
+    return tuple((reading_name(each), each) for each in readings)
 
 
 def _settled_last(known: Sequence[Recommendation]) -> tuple[Recommendation, ...]:
@@ -191,9 +197,18 @@ def _oriented(snapshot: Snapshot | None) -> str:
     return ", ".join(found) or "nothing to act on"
 
 
+_SOURCES: Final = {
+    "note_queue_length": "notes waiting",
+    "recent_slog_entries": "recent decisions",
+    "pending_retro_recommendations": "recommendations",
+    "active_loop_runs": "runs of the loop",
+    "half_done_inventory": "half done",
+}
+
+
 def reading_name(reading: Reading) -> str:
     """Return what a source counts, in words."""
-    return reading.source.replace("_", " ").replace("-", " ")
+    return _SOURCES.get(reading.source, reading.source.replace("_", " "))
 
 
 def _because(cycle: CycleView) -> str:

@@ -93,6 +93,31 @@ def known_answers(judged: Sequence[Judged]) -> str:
     return " and ".join(known)
 
 
+def answer_meant(
+    rows: Rows, run_id: str, *, step: int | None, record: int | None, stop: bool
+) -> int:
+    """Return the record that is meant: of a step, by its own number, or the last of its kind."""
+    judged = judged_of(rows, run_id)
+    if record is not None:
+        if record not in [each.seq for each in judged]:
+            raise InputError(
+                f"record {record} of run `{run_id}` is no answer about going on:"
+                f" {known_answers(judged)}"
+            )
+        return record
+    found = [each for each in judged if each.is_stop is stop]
+    if step is not None:
+        found = [each for each in found if each.step == step]
+    if not found:
+        what = "stop" if stop else "step" if step is None else f"step {step}"
+        raise InputError(f"run `{run_id}` has no answer for a {what}: {known_answers(judged)}")
+    # While a run is held every answer is the same: what began it is what people ask about.
+    free = [each for each in found if not each.is_held] or found
+    if step is None:
+        return free[-1].seq
+    return max(free, key=lambda each: (each.rank, -each.seq)).seq
+
+
 def moment_at(rows: Rows, run_id: str, seq: int) -> Moment:
     """Return the run as it was when record `seq` was written."""
     state = RunState(id=run_id)

@@ -72,7 +72,8 @@ def question_view(ledger: Ledger, approval: Approval, now: int) -> Question:
     found = None if run is None else _asked_in(rows, approval, run)
     event = None if found is None else found.event
     action = event.action if isinstance(event, events.ActionJudged) else None
-    upto = 0 if found is None else found.seq - 1
+    # Where it is asked whether a run may go on, the step that was held belongs to it.
+    upto = 0 if found is None else found.seq - (approval.subject is not Subject.RESUME)
     deeds = latest_deeds(ledger, approval.run_id, upto=upto) if upto else _NO_DEEDS
     is_of_run = approval.subject is not Subject.LOOP and run is not None
     glance = glances_at(ledger).of(run) if is_of_run and run is not None else None

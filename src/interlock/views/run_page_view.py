@@ -30,7 +30,7 @@ from interlock.views.run_view import RunFigures, run_balances, run_figures
 
 PAGE: Final = 200
 """So many records of the timeline are shown at once."""
-WINDOW: Final = 600
+WINDOW: Final = 480
 """So many records are read: what the charts are made of, and what a filter looks through."""
 _MOST_CHILDREN: Final = 20
 _MOST_UNDOABLE: Final = 20

@@ -108,6 +108,16 @@ class Timeline:
             case events.LedgerAccepted(problems=problems, records=records):
                 text = f"the ledger with {records:,} records, as it was found"
                 return Entry("accepted", Accent.ASKING, text, by, problems)
+            case events.PersonNotified(approval=approval_id, channel=channel, retry_at=retry_at):
+                word = "told" if retry_at is None else "telling"
+                text = f"a person about approval {approval_id[:SHORT]}, by {channel}"
+                return Entry(word, Accent.FAINT, text)
+            case events.LedgerArchived(file=file, runs=runs, records=records):
+                text = f"{records:,} records of {runs:,} finished runs"
+                return Entry("archived", Accent.FAINT, text, by, (file,))
+            case events.LedgerRestored(archive=archive):
+                text = f"what record {archive} had archived"
+                return Entry("restored", Accent.FAINT, text, by)
             case events.RunFinished() as event:
                 return _finished(event)
             case events.ReviewOpened() as event:

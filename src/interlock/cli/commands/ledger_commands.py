@@ -14,30 +14,36 @@ from interlock.cli.call.ledger_access import (
     agree_to_accept,
     agree_to_recovered,
     current_time,
+    governing,
+    operator,
     reading_ledger,
 )
 from interlock.cli.call.options import (
-    chosen_place,
     json_option,
     ledger_call,
     ledger_option,
     show,
 )
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_rows
-from interlock.cli.text.tables import progress
+from interlock.cli.text.tables import progress, working
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
 from interlock.ledger.anchor import Anchor
+from interlock.ledger.archive import ArchiveHead, archive_head, verified_archive
 from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.key_file import KeyFile, new_key
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, recover
+from interlock.model.loop_state import DAY
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN
+from interlock.service import archives
+from interlock.service.interlock import Interlock
 from interlock.service.ledgers import backup_ledger, open_ledger, put_anchor
 from interlock.service.records.context import SystemClock
 from interlock.settings import current_ledger_places
 from interlock.views import units
+from interlock.views.grounds import Grounds
 from interlock.views.ledger_view import (
     SAFE_SQLITE,
     LedgerInfo,
@@ -58,7 +64,7 @@ def ledger_command() -> None:
 def info_command() -> None:
     """Show where the ledger is, what it holds, and who may decide in it."""
     with reading_ledger() as ledger:
-        info = ledger_info(ledger, chosen_place(), current_time())
+        info = ledger_info(ledger, current_time())
     show(info, _info_lines(info))
 
 
@@ -79,7 +85,7 @@ def checkpoint_command() -> None:
     """Bring the write-ahead file into the ledger's file, and empty it."""
     with reading_ledger() as ledger:
         ledger.tidy()
-        left = ledger_info(ledger, chosen_place(), current_time()).wal_bytes
+        left = ledger_info(ledger, current_time()).wal_bytes
     if left is None:
         told = "the database does so by itself"
     elif left:
@@ -226,6 +232,87 @@ def _anchor_lines(anchor: Anchor, *, is_checked: bool) -> Iterator[Line]:
         ("hash", anchor.hash),
         ("seal", f"{anchor.seal} of key {anchor.key_id}"),
     )
+
+
+@ledger_call("archive", group=ledger_command, decides=True)
+@click.option("--older-than", "age", metavar="DAYS", help="What ended so long ago, such as 30d.")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="The folder of the archive; `archives` beside the ledger's file where it is not said.",
+)
+@click.option(
+    "--check",
+    "checked",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Hold an archive against its chains and seals; no ledger is needed.",
+)
+@click.option(
+    "--restore",
+    "restored",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Put back what is in an archive.",
+)
+def archive_command(
+    *, age: str | None, folder: Path | None, checked: Path | None, restored: Path | None
+) -> None:
+    """Take the records of runs that ended long ago out of the ledger, into a file.
+
+    Their chains' heads stay, and everything else can be verified as before. What is open, and
+    whatever stands above or below it, is left alone.
+    """
+    if sum(each is not None for each in (age, checked, restored)) != 1:
+        raise InputError("say one of them: --older-than DAYS, --check FILE or --restore FILE")
+    if checked is not None:
+        archive = _checked_archive(checked)
+        told = f"{units.counted(archive.records, 'record')} of {archive.runs:,} runs are as written"
+        show(archive, [badge_line("holds", Tone.GOOD, told)])
+        return
+    with governing() as interlock:
+        if restored is not None:
+            done = [_restored(interlock, restored)]
+        else:
+            done = _archived(interlock, age or "", folder)
+    word = "archived" if restored is None else "restored"
+    show(done, [_archive_line(word, each) for each in done] or [(Span("nothing is that old"),)])
+
+
+def _checked_archive(file: Path) -> ArchiveHead:
+    key_file = KeyFile(current_ledger_places().keys, archive_head(file).ledger)
+    return verified_archive(file, key_file.key()).head
+
+
+def _archived(
+    interlock: Interlock, age: str, folder: Path | None
+) -> Sequence[archives.ArchiveWritten]:
+    days = age.removesuffix("d")
+    if not (days.isascii() and days.isdecimal() and int(days) > 0):
+        raise InputError(f"`{age}` is no number of days: expected such as `30d`")
+    target = archives.archive_folder(interlock.ledger, folder)
+    by = operator(interlock, "archive runs")
+    with working("archiving"):
+        return archives.archive_runs(
+            interlock.ledger,
+            before=current_time() - int(days) * DAY,
+            folder=target,
+            by=by,
+            clock=SystemClock(),
+            grounds=Grounds,
+        )
+
+
+def _restored(interlock: Interlock, file: Path) -> archives.ArchiveWritten:
+    by = operator(interlock, "restore runs")
+    return archives.restore_runs(interlock.ledger, file, by=by, clock=SystemClock())
+
+
+def _archive_line(word: str, written: archives.ArchiveWritten) -> Line:
+    records = units.counted(written.records, "record")
+    runs = units.counted(written.runs, "run")
+    return badge_line(word, Tone.GOOD, f"{records} of {runs}: {written.file}")
 
 
 @ledger_command.command("export")

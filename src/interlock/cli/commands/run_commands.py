@@ -22,7 +22,7 @@ from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.lookup import found_state, short_ids
-from interlock.views.moment import judged_of, known_answers, moment_at
+from interlock.views.moment import answer_meant, moment_at
 from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
 from interlock.views.step_explanation import explained
 from interlock.views.timeline import ANSWERS, Timeline
@@ -176,29 +176,7 @@ def explain_command(*, run: str, step: int | None, stop: bool, record: int | Non
     with reading_ledger() as ledger:
         rows = ledger.rows
         run_id = found_run(rows, run).id
-        moment = moment_at(rows, run_id, _chosen(rows, run_id, step, record, stop=stop))
+        seq = answer_meant(rows, run_id, step=step, record=record, stop=stop)
+        moment = moment_at(rows, run_id, seq)
     whole = explained(moment)
     show(whole, explained_lines(whole, now=current_time()))
-
-
-def _chosen(rows: Rows, run_id: str, step: int | None, record: int | None, *, stop: bool) -> int:
-    """Return the record that is meant."""
-    judged = judged_of(rows, run_id)
-    if record is not None:
-        if record not in [each.seq for each in judged]:
-            raise InputError(
-                f"record {record} of run `{run_id}` is no answer about going on:"
-                f" {known_answers(judged)}"
-            )
-        return record
-    found = [each for each in judged if each.is_stop is stop]
-    if step is not None:
-        found = [each for each in found if each.step == step]
-    if not found:
-        what = "stop" if stop else "step" if step is None else f"step {step}"
-        raise InputError(f"run `{run_id}` has no answer for a {what}: {known_answers(judged)}")
-    # While a run is held every answer is the same: what began it is what people ask about.
-    free = [each for each in found if not each.is_held] or found
-    if step is None:
-        return free[-1].seq
-    return max(free, key=lambda each: (each.rank, -each.seq)).seq

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from interlock.cli.demo.demo_server import Demo
     from interlock.server.desk import Desk, Listening
     from interlock.server.server_process import ServerOptions
+    from interlock.server.telemetry.traces import Telemetry
 
 _PORT: Final = 7420
 
@@ -44,6 +45,14 @@ _PORT: Final = 7420
 @click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="Its key.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A name that it is asked by.")
 @click.option("--demo", is_flag=True, help="Show agents that play, in a ledger of their own.")
+@click.option("--otel", is_flag=True, help="Send traces where the OTEL_* variables say.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="What is logged to standard error, as lines of JSON; info tells of every request.",
+)
 @click.option("--idle-exit", metavar="SECONDS", type=click.FloatRange(1), help="End when unused.")
 def serve_command(
     *,
@@ -54,6 +63,8 @@ def serve_command(
     tls_key: Path | None,
     names: tuple[str, ...],
     demo: bool,
+    otel: bool,
+    log_level: str,
     idle_exit: float | None,
 ) -> None:
     """Answer agents and people: HTTP, live events, and the console in a browser.
@@ -64,7 +75,10 @@ def serve_command(
     _require_extra()
     from interlock.cli.demo.demo_server import Demo  # noqa: PLC0415 - only with the extra
     from interlock.server.server_process import ServerOptions  # noqa: PLC0415 - the same
+    from interlock.server.telemetry.logs import log_as_json  # noqa: PLC0415 - the same
+    from interlock.server.telemetry.record_feed import traces_are_asked_for  # noqa: PLC0415 - the same
 
+    log_as_json(log_level)
     shown = Demo() if demo else None
     place = chosen_place() if shown is None else shown.ledger
     options = ServerOptions(
@@ -76,6 +90,7 @@ def serve_command(
         names=names,
         idle_s=idle_exit,
         is_demo=demo,
+        sends_traces=otel or traces_are_asked_for(settings.environment()),
     )
     if shown is None:
         run_server(lambda: _governor(place), options, show_ready)
@@ -108,6 +123,8 @@ def run_server(
 
     from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - the same
     from interlock.server.desk import Desk  # noqa: PLC0415 - the same
+    from interlock.server.notices import notify_people  # noqa: PLC0415 - the same
+    from interlock.server.retention import archive_what_is_old  # noqa: PLC0415 - the same
     from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
 
     with only_server(options.places) as other:
@@ -117,16 +134,34 @@ def run_server(
         governor = opened()
         close = close_at_exit(governor.ledger)
         try:
-            desk = Desk(governor, replay=lambda run_id: _replayed(governor, run_id))
+            telemetry = _telemetry(governor) if options.sends_traces else None
+            desk = Desk(
+                governor,
+                replay=lambda run_id: _replayed(governor, run_id),
+                takers=() if telemetry is None else (telemetry.traces,),
+            )
+            beside = (notify_people, archive_what_is_old)
 
             async def serve() -> None:
-                process = ServerProcess(desk, options, dialects=dialects())
+                process = ServerProcess(desk, options, dialects=dialects(), background=beside)
                 await process.run(lambda ready: when_ready(desk, ready))
 
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(serve())
+            if telemetry is not None:
+                telemetry.close()
         finally:
             close()
+
+
+def _telemetry(governor: Governor) -> Telemetry:
+    try:
+        from interlock.server.telemetry.traces import sent_traces  # noqa: PLC0415 - only with the extra
+    except ImportError as error:
+        raise UnavailableError(
+            "traces need the extra `otel`: pip install 'interlock[otel]'"
+        ) from error
+    return sent_traces(governor.ledger.rows)
 
 
 def show_ready(desk: Desk, listening: Listening) -> None:

@@ -11,8 +11,10 @@ from interlock.ledger.stores.notifier import Notifier
 from interlock.model.approval import Approval
 from interlock.model.order import BEFORE_ALL, followed
 from interlock.model.rows import (
+    ArchivedRow,
     Changes,
     CredentialRow,
+    GapRow,
     HeadRow,
     KeyRow,
     PolicyRow,
@@ -142,6 +144,7 @@ class _MemoryRows:
         agent: str | None = None,
         project: str | None = None,
         prefix: str = "",
+        behind: tuple[int, str] | None = None,
     ) -> Sequence[RunRow]:
         wanted = {"status": status, "agent": agent, "project": project}
         found = [
@@ -150,7 +153,10 @@ class _MemoryRows:
             if row.id.startswith(prefix)
             and all(value in (None, getattr(row, name)) for name, value in wanted.items())
         ]
-        return sorted(found, key=lambda row: (-row.updated_at, row.id))[:limit]
+        found.sort(key=lambda row: (-row.updated_at, row.id))
+        if behind is not None:
+            found = [row for row in found if (-row.updated_at, row.id) > (-behind[0], behind[1])]
+        return found[:limit]
 
     def children(self, run_id: str) -> Sequence[RunRow]:
         found = [row for row in list(self._all.runs.values()) if row.parent == run_id]
@@ -252,3 +258,10 @@ class _MemoryRows:
     def tally(self) -> Tally:
         stored = len(self._all.records)
         return Tally(self._head, stored, stored, len(self._all.runs))
+
+    def gaps(self, *, after: int = 0) -> Sequence[GapRow]:  # noqa: ARG002 - as of every store
+        """Return nothing: what is gone with its process is not archived."""
+        return ()
+
+    def archived(self, run_id: str) -> ArchivedRow | None:  # noqa: ARG002 - as of every store
+        return None

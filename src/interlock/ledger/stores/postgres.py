@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from functools import cache
 from typing import Any, Final, LiteralString
 
@@ -30,12 +30,14 @@ from interlock.ledger.stores.postgres_connection import (
 )
 from interlock.ledger.stores.sql_rows import (
     RECORDS,
+    Columns,
     Conflict,
     Found,
     SqlRows,
     Table,
     pending,
     released_reservations,
+    removals,
     rows_to_write,
 )
 from interlock.model.order import BEFORE_ALL
@@ -115,6 +117,11 @@ class PostgresStore:
         self._rows = PostgresRows(self._ask)
         self._readers = Readers(self._address)
         self._reading = PostgresRows(self._readers.ask)
+
+    @property
+    def address(self) -> Address:
+        """How it is reached."""
+        return self._address
 
     def begin(self, locks: Sequence[str]) -> bool:
         """Wait until nobody else works on what the locks name."""
@@ -289,13 +296,15 @@ def _write_steps(changes: Changes, channel: str) -> list[Step]:
         (_insertion(table), table.types, sorted(rows)) for table, rows in rows_to_write(changes)
     ]
     parts.append((_DELETE_RESERVATIONS, "tn", sorted(released_reservations(changes))))
-    parts.append((_APPEND, RECORDS.types, [*changes.records]))
-    steps: list[Step] = [
-        (statement, list(map(column, types, zip(*rows, strict=True))))
-        for statement, types, rows in parts
-        if rows
-    ]
+    steps = [_step(*part) for part in parts if part[-1]]
+    steps += [(statement, [archive]) for statement, archive in removals(changes)]
+    if changes.records:
+        steps.append(_step(_APPEND, RECORDS.types, changes.records))
     return [*steps, (_NOTIFY, [channel])]
+
+
+def _step(statement: str, types: str, rows: Iterable[Columns]) -> Step:
+    return statement, list(map(column, types, zip(*rows, strict=True)))
 
 
 @cache

@@ -18,8 +18,10 @@ import msgspec
 from interlock.errors import DamagedError, LedgerError
 from interlock.model.approval import Approval
 from interlock.model.rows import (
+    ArchivedRow,
     Changes,
     CredentialRow,
+    GapRow,
     HeadRow,
     KeyRow,
     PolicyRow,
@@ -72,6 +74,11 @@ CREDENTIALS: Final = Table("credentials", CredentialRow._fields, "tttttnnt", 1)
 SEALS: Final = Table("seals", SealRow._fields, "tntntt", 2, Conflict.IGNORED)
 META: Final = Table("meta", ("name", "value"), "tt", 1)
 HEAD: Final = Table("head", HeadRow._fields, "nntn", 0)
+ARCHIVED_RUNS: Final = Table("archived_runs", ArchivedRow._fields, "tnt", 1, Conflict.REFUSED)
+GAPS: Final = Table("gaps", GapRow._fields, "nnntntnbt", 1, Conflict.REFUSED)
+_PLACED: Final = Table(
+    "records", ("position", *RECORDS.columns), f"n{RECORDS.types}", 1, Conflict.REFUSED
+)
 
 
 def rows_to_write(changes: Changes) -> Iterator[tuple[Table, Collection[Columns]]]:
@@ -89,11 +96,27 @@ def rows_to_write(changes: Changes) -> Iterator[tuple[Table, Collection[Columns]
     yield CREDENTIALS, changes.credentials.values()
     yield SEALS, changes.seals
     yield META, changes.meta.items()
+    yield ARCHIVED_RUNS, changes.archived
+    yield GAPS, changes.gaps
+    yield _PLACED, [(place, *record) for place, record in changes.returned]
 
 
 def released_reservations(changes: Changes) -> list[tuple[str, int]]:
     """Return the run and the record of every reservation that is released."""
     return [place for place, row in changes.reservations.items() if row is None]
+
+
+def removals(changes: Changes) -> Iterator[tuple[str, int]]:
+    """Yield what takes rows out, each with the archive that it is about.
+
+    It comes behind what is written: a record goes only where an archived run says so.
+    """
+    for archive in sorted({row.archive for row in changes.archived}):
+        for statement in _REMOVALS:
+            yield statement, archive
+    for archive in sorted(changes.restored):
+        for table in (ARCHIVED_RUNS, GAPS):
+            yield f"DELETE FROM interlock_{table.name} WHERE archive = $1", archive  # noqa: S608 - constants
 
 
 def _select(table: Table, rest: str) -> str:
@@ -106,7 +129,8 @@ _RUNS: Final = _select(
     "WHERE (CAST($1 AS text) IS NULL OR status = $1)"
     " AND (CAST($2 AS text) IS NULL OR agent = $2)"
     " AND (CAST($3 AS text) IS NULL OR project = $3) AND substr(id, 1, length($4)) = $4"
-    " ORDER BY updated_at DESC, id LIMIT $5",
+    " AND (CAST($5 AS bigint) IS NULL OR updated_at < $5 OR (updated_at = $5 AND id > $6))"
+    " ORDER BY updated_at DESC, id LIMIT $7",
 )
 _RUN_FOR: Final = _select(RUNS, "WHERE process = $1 AND process <> '' ORDER BY id DESC LIMIT 1")
 _CHILDREN: Final = _select(RUNS, "WHERE parent = $1 ORDER BY started_at, id")
@@ -119,7 +143,21 @@ _NAMED: Final = (
 )
 _OF_RUNS: Final = ("records", "seals", "keys", "approvals", "snapshots")
 _CHAINS: Final = " UNION ".join(
-    [_NAMED.format("runs", "id"), *(_NAMED.format(table, "run_id") for table in _OF_RUNS)]
+    [
+        _NAMED.format("runs", "id"),
+        *(_NAMED.format(table, "run_id") for table in (*_OF_RUNS, ARCHIVED_RUNS.name)),
+    ]
+)
+_IN_ARCHIVE: Final = "FROM interlock_archived_runs WHERE archive = $1"
+_REMOVALS: Final = (
+    *(
+        f"DELETE FROM interlock_{table} WHERE run_id IN (SELECT run_id {_IN_ARCHIVE})"  # noqa: S608 - constants
+        for table in _OF_RUNS
+    ),
+    *(
+        f"DELETE FROM interlock_accounts WHERE scope IN (SELECT '{kind}/' || run_id {_IN_ARCHIVE})"  # noqa: S608 - constants
+        for kind in ("run", "tree")
+    ),
 )
 _WRITTEN: Final = (
     "SELECT position, run_id, seq, at, kind, body, hash FROM interlock_records"
@@ -152,12 +190,17 @@ _META: Final = "SELECT value FROM interlock_meta WHERE name = $1"
 _ALL_META: Final = _select(META, "ORDER BY name")
 _HEAD: Final = _select(HEAD, "")
 # In one statement, and so of one moment.
+_ARCHIVED_RECORDS: Final = (
+    " + (SELECT CAST(coalesce(sum(last - first + 1), 0) AS bigint) FROM interlock_gaps)"
+)
 _TALLY: Final = _select(HEAD, "").replace(
     " FROM",
-    ", (SELECT count(*) FROM interlock_records),"
+    f", (SELECT count(*) FROM interlock_records){_ARCHIVED_RECORDS},"  # noqa: S608 - constants
     " (SELECT coalesce(max(position), 0) FROM interlock_records),"
     " (SELECT count(*) FROM interlock_runs) FROM",
 )
+_GAPS: Final = _select(GAPS, "WHERE last > $1 ORDER BY first")
+_ARCHIVED: Final = _select(ARCHIVED_RUNS, "WHERE run_id = $1")
 
 _APPROVAL_DECODER: Final = msgspec.json.Decoder(Approval)
 
@@ -167,6 +210,8 @@ class SqlRows:
 
     reservation_by_number: str = _RESERVATION
     """How a reservation is found by the record that made it."""
+    has_archives: bool = True
+    """Whether its schema is of a time in which records could be archived."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -183,9 +228,11 @@ class SqlRows:
         agent: str | None = None,
         project: str | None = None,
         prefix: str = "",
+        behind: tuple[int, str] | None = None,
     ) -> Sequence[RunRow]:
         """Return the runs that were active last."""
-        return self._all(RunRow._make, _RUNS, status, agent, project, prefix, limit)
+        at, run_id = behind or (None, "")
+        return self._all(RunRow._make, _RUNS, status, agent, project, prefix, at, run_id, limit)
 
     def run_for(self, process: str) -> RunRow | None:
         """Return the latest run that was started for a process."""
@@ -290,7 +337,16 @@ class SqlRows:
 
     def tally(self) -> Tally:
         """Return the end of the order, and what is found when everything is counted."""
-        return _the_one(self._all(_tallied, _TALLY))
+        statement = _TALLY if self.has_archives else _TALLY.replace(_ARCHIVED_RECORDS, "")
+        return _the_one(self._all(_tallied, statement))
+
+    def gaps(self, *, after: int = 0) -> Sequence[GapRow]:
+        """Return where archived records stood, in the order of writing."""
+        return self._all(GapRow._make, _GAPS, after) if self.has_archives else ()
+
+    def archived(self, run_id: str) -> ArchivedRow | None:
+        """Return which archive has the records of a run."""
+        return self._one(ArchivedRow._make, _ARCHIVED, run_id) if self.has_archives else None
 
     def _one(
         self,

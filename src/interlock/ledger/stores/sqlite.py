@@ -34,6 +34,7 @@ from interlock.ledger.stores.sql_rows import (
     migrations,
     pending,
     released_reservations,
+    removals,
     rows_to_write,
 )
 from interlock.model.order import BEFORE_ALL, followed
@@ -87,6 +88,8 @@ One that is new, or was written before there was an order, is first looked at wi
 """
 _ORDERED: Final = 5
 """The version from which on all records have an order."""
+_ARCHIVABLE: Final = 6
+"""The version from which on records can be archived."""
 
 
 class SqliteRows(SqlRows):
@@ -314,6 +317,8 @@ def _write(connection: apsw.Connection, changes: Changes, before: HeadRow, head:
             connection.executemany(_insertion(table), rows)
     if released := released_reservations(changes):
         connection.executemany(_DELETE_RESERVATION, released)
+    for statement, archive in removals(changes):
+        connection.execute(_in_sqlite(statement), (archive,))
 
 
 @cache
@@ -448,7 +453,9 @@ def _open_and_check(connection: apsw.Connection, path: Path, inspect: Inspection
         _migrate(connection, path, inspect)
         is_sound = inspect(SqliteRows(connection))
     else:
-        is_sound = inspect(SqliteRows(connection))
+        rows = SqliteRows(connection)
+        rows.has_archives = connection.pragma("user_version") >= _ARCHIVABLE
+        is_sound = inspect(rows)
         _migrate(connection, path, inspect)
     _check_guards(connection, path)
     if not is_sound:

@@ -408,6 +408,22 @@ class LedgerFile(Section, title="The ledger's file"):
         default=1000,
         more="A page has 4 KiB: 1000 keep the write-ahead file at about 4 MB.",
     )
+    keep_days: int | None = key(
+        "After how many days a server archives what has ended.",
+        Number(1, 36_500, tighter=Tighter.USER_ONLY),
+        default=None,
+        absent="never",
+        example="keep-days = 90",
+        more="In the user's file only; `interlock ledger archive` does the same on demand.",
+    )
+    archive_folder: str | None = key(
+        "The folder that a server's archives go to.",
+        Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
+        default=None,
+        absent="`archives`, beside the ledger's file",
+        example='archive-folder = "/srv/interlock/archives"',
+        more="In the user's file only; a ledger in Postgres needs one.",
+    )
 
 
 class UserRule(Section):

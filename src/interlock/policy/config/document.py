@@ -45,6 +45,7 @@ from interlock.policy.config.run_sections import (
     Budgets,
     Evaluators,
     Loops,
+    Notifications,
     Reviews,
     Steps,
 )
@@ -82,6 +83,7 @@ class Policy(Section):
     protected_paths: ProtectedPaths
     budgets: Budgets
     approvals: Approvals
+    notifications: Notifications
     steps: Steps
     loops: Loops
     stops: Stops

@@ -164,6 +164,48 @@ class Approvals(Section, title="Questions to people"):
     )
 
 
+class Notifications(Section, title="How people hear that something waits for them"):
+    """Whom a server tells that a question waits for a person."""
+
+    webhook_url: str | None = key(
+        "Where a signed webhook is posted for every question.",
+        Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
+        default=None,
+        absent="nowhere",
+        example='webhook-url = "https://hooks.example.com/interlock"',
+        more="In the user's file only; plain `http` reaches this computer only.",
+    )
+    webhook_secret_variable: str = key(
+        "The variable of the environment that holds the secret which webhooks are signed with.",
+        Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
+        default="INTERLOCK_WEBHOOK_SECRET",
+        more="In the user's file only.",
+    )
+    command: tuple[str, ...] = key(
+        "A program and its arguments that is run for every question.",
+        Texts(TextKind.WORD, is_ordered=True, tighter=Tighter.USER_ONLY),
+        default=(),
+        more=(
+            "It gets the link to the question as its last argument and the question as JSON on"
+            " its standard input; no shell is asked. In the user's file only."
+        ),
+    )
+    timeout_seconds: int = key(
+        "How long one attempt to tell somebody may take.",
+        Number(1, 300, tighter=Tighter.USER_ONLY),
+        default=10,
+        more="In seconds; in the user's file only.",
+    )
+    console_url: str | None = key(
+        "The address of the console, as people reach it.",
+        Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
+        default=None,
+        absent="the server's own",
+        example='console-url = "https://interlock.example.com"',
+        more="Links begin with it; in the user's file only.",
+    )
+
+
 class Steps(Section, title="When a run is stopped, paused, slowed down and saved"):
     """When a run is stopped, paused, slowed down and saved."""
 

@@ -1,64 +1,124 @@
-"""Runs and the questions that are asked in them."""
+"""Runs, the questions that are asked in them, and what a person says to them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal, Unpack
 
 from interlock.errors import InputError
 from interlock.model import answers, events
+from interlock.model.action import Action
+from interlock.model.entrance import entrance
 from interlock.model.principal import Scope
+from interlock.model.question_fields import Seen
 from interlock.model.review import Report
 from interlock.model.step import Belief
-from interlock.server.endpoint import Call, Endpoint
+from interlock.server.access.identity import is_agent
+from interlock.server.endpoint import Call, Endpoint, Limit, Name, Perform, Word
 from interlock.server.problem import Refused
+from interlock.service.aio import AsyncInterlock
+from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
+from interlock.views.run_catalogue import RunPage, run_page
 from interlock.views.run_view import RunFigures, run_figures, run_value, run_view
-
-Word = Callable[..., Awaitable[object]]
 
 
 async def _start(call: Call) -> RunFigures:
     """Start a run: of the agent that asks, and of no other one."""
-    table: dict[str, Any] = dict(call.table)
-    task = table.pop("task", None)
-    if not isinstance(task, str):
-        raise InputError(f"`task` is {task!r}, expected a text: what the run is for")
-    who, desk = call.who, call.desk
+    table, who, desk = dict(call.table), call.who, call.desk
     agent = table.setdefault("agent", who.name)
-    if not await desk.driver.outside(lambda: desk.doorkeeper.is_own(who, str(agent))):
+    if not await call.look(lambda: desk.doorkeeper.is_own(who, str(agent))):
         raise Refused(403, f"`{who.name}` starts no run for `{str(agent)[:60]}`: leave `agent` out")
-    table["process"] = 0 if who.peer is None else table.get("process", who.peer.pid)
-    return run_figures(await call.words.begin(task, **table))
+    if who.peer is None:
+        table["process"] = 0
+    else:
+        table.setdefault("process", who.peer.pid)
+    parent = table.setdefault("parent", None)
+    if isinstance(parent, str):
+        table["parent"] = (await desk.run(who, parent)).id
+    return run_figures(await call.ask(call.words.begin, **table))
 
 
-def _of_run(word: Word) -> Callable[[Call], Awaitable[object]]:
-    """Return what asks a word of the run that the path names, with what the body says."""
-
-    async def perform(call: Call) -> object:
-        return await word(await call.run(), **call.table)
-
-    return perform
-
-
-async def _observe(call: Call) -> object:
-    run, table = await call.run(), dict(call.table)
-    if "action" in table:
-        return await run.observe_unasked(table.pop("action"), **table)  # pyright: ignore[reportArgumentType] - checked behind the entrance
-    return await run.observe(table.pop("action_id", ""), **table)  # pyright: ignore[reportArgumentType] - the same
+async def _list(call: Call) -> RunPage:
+    """Return a page of runs; of an agent's own where an agent asks."""
+    desk, who, query = call.desk, call.who, call.query
+    return await call.look(
+        lambda: run_page(
+            desk.ledger,
+            limit=query.get("limit", 50),
+            cursor=query.get("cursor"),
+            status=query.get("state"),
+            agent=query.get("agent"),
+            project=query.get("project"),
+            text=query.get("q", ""),
+            is_shown=lambda row: not is_agent(who) or desk.doorkeeper.is_own(who, row.agent),
+        )
+    )
 
 
 async def _show(call: Call) -> object:
     run = await call.run()
-
-    def look() -> object:
-        ledger, now = call.desk.ledger, call.desk.now()
-        return run_value(run_view(ledger, call.desk.governor.state(run.id), now))
-
-    return await call.desk.driver.outside(look)
+    ledger, now = call.desk.ledger, call.desk.now()
+    return await call.look(
+        lambda: run_value(run_view(ledger, call.desk.governor.state(run.id), now))
+    )
 
 
-def _question(name: str, word: Word, answer: object, summary: str) -> Endpoint:
+async def _resume(call: Call) -> RunFigures:
+    """Let a run go on in the process that asks, where its own has ended."""
+    run, table, who = await call.run(), dict[str, Any](call.table), call.who
+    if who.peer is None:
+        table["process"] = 0
+    else:
+        table.setdefault("process", who.peer.pid)
+    resumed = await call.ask(AsyncInterlock.resume, _waiting(call), run.id, **table)
+    return run_figures(await resumed.state())
+
+
+def _waiting(call: Call) -> AsyncInterlock:
+    return AsyncInterlock(call.desk.governor, call.who.principal)
+
+
+def _of_run(word: Word) -> Perform:
+    """Return what asks a word of the run that the path names, with what the body says."""
+
+    async def perform(call: Call) -> object:
+        return await call.say(word, await call.run())
+
+    return perform
+
+
+@entrance
+async def observation(
+    run: RunOperations,
+    *,
+    action_id: str | None = None,
+    action: Action | Mapping[str, object] | None = None,
+    **seen: Unpack[Seen],
+) -> events.ActionObserved:
+    """Report what an action did that was asked about, or one that was not."""
+    if action is not None:
+        return await run.observe_unasked(action, **seen)
+    if action_id is None:
+        raise InputError("`action_id` is missing: name the action, or give it as `action`")
+    return await run.observe(action_id, **seen)
+
+
+async def _person(call: Call) -> None:
+    await call.prove(RunOperations.person_spoke, await call.run())
+
+
+async def _halt(call: Call) -> RunFigures:
+    return run_figures(await call.prove(call.words.halt, (await call.run()).id))
+
+
+async def _lift(call: Call) -> RunFigures:
+    return run_figures(await call.prove(call.words.lift, (await call.run()).id))
+
+
+def _question(
+    name: str, word: Word, answer: object, summary: str, *, keyed: bool = False
+) -> Endpoint:
     return Endpoint(
         method="POST",
         path=f"/v1/runs/{{run}}/{name}",
@@ -66,34 +126,41 @@ def _question(name: str, word: Word, answer: object, summary: str) -> Endpoint:
         summary=summary,
         perform=_of_run(word),
         body=word,
+        given=("evaluators",),
         answer=answer,
+        keyed=keyed,
+    )
+
+
+def _said(name: str, perform: Perform, word: Word, answer: object, summary: str) -> Endpoint:
+    return Endpoint(
+        method="POST",
+        path=f"/v1/runs/{{run}}/{name}",
+        scope=Scope.OPERATOR,
+        summary=summary,
+        perform=perform,
+        body=word,
+        given=("run_id", "token"),
+        answer=answer,
+        decides=True,
     )
 
 
 RUN_ENDPOINTS: Final = (
-    Endpoint(
-        method="POST",
-        path="/v1/runs",
-        scope=Scope.AGENT,
-        summary="Start a run",
-        perform=_start,
-        answer=RunFigures,
-        status=201,
+    _question("actions", RunOperations.ask, answers.Answer, "May it do this?", keyed=True),
+    _question("steps", RunOperations.step, answers.StepAnswer, "Should it go on?", keyed=True),
+    _question("stops", RunOperations.stopped, answers.StopAnswer, "Is it really done?", keyed=True),
+    _question(
+        "edits",
+        RunOperations.apply_edits,
+        answers.EditAnswer,
+        "Make edits, if they may be made",
+        keyed=True,
     ),
-    Endpoint(
-        method="GET",
-        path="/v1/runs/{run}",
-        scope=Scope.VIEWER,
-        summary="One run: figures, holds, accounts, reviews",
-        perform=_show,
-        answer=dict[str, object],
-    ),
-    _question("actions", RunOperations.ask, answers.Answer, "May it do this?"),
-    _question("edits", RunOperations.apply_edits, answers.EditAnswer, "Make edits, if they may"),
-    _question("steps", RunOperations.step, answers.StepAnswer, "Should it go on?"),
-    _question("stops", RunOperations.stopped, answers.StopAnswer, "Is it really done?"),
     _question("reviews", RunOperations.review, answers.ReviewOpening, "Open a review"),
-    _question("verdicts", RunOperations.verdict, answers.ReviewAnswer, "Was it good enough?"),
+    _question(
+        "verdicts", RunOperations.verdict, answers.ReviewAnswer, "Was it good enough?", keyed=True
+    ),
     _question("usage", RunOperations.usage, events.UsageReported, "Report a model's call"),
     _question(
         "violations", RunOperations.violation, events.ViolationRecorded, "Record a broken rule"
@@ -104,8 +171,60 @@ RUN_ENDPOINTS: Final = (
         method="POST",
         path="/v1/runs/{run}/observations",
         scope=Scope.AGENT,
-        summary="Report what an action did",
-        perform=_observe,
+        summary="Report what an action did; `action_id` names it, `action` is one not asked about",
+        perform=_of_run(observation),
+        body=observation,
+        given=("run",),
         answer=events.ActionObserved,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/runs",
+        scope=Scope.AGENT,
+        summary="Start a run",
+        perform=_start,
+        body=Operations.begin,
+        answer=RunFigures,
+        status=201,
+        keyed=True,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/runs/{run}/resume",
+        scope=Scope.AGENT,
+        summary="Go on with a run in another process",
+        perform=_resume,
+        body=AsyncInterlock.resume,
+        given=("run_id",),
+        answer=RunFigures,
+    ),
+    _said("person", _person, RunOperations.person_spoke, None, "A person spoke to the agent"),
+    _said("halt", _halt, Operations.halt, RunFigures, "Stop a run and everything below it"),
+    _said("lift", _lift, Operations.lift, RunFigures, "Let a run go on that is held"),
+    Endpoint(
+        method="GET",
+        path="/v1/runs",
+        scope=Scope.VIEWER,
+        agents=True,
+        summary="Runs, the one that was active last first",
+        perform=_list,
+        query={
+            "limit": Limit,
+            "cursor": Name,
+            "state": Literal["running", "finished"],
+            "agent": Name,
+            "project": Name,
+            "q": Name,
+        },
+        answer=RunPage,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/runs/{run}",
+        scope=Scope.VIEWER,
+        agents=True,
+        summary="One run: figures, holds, accounts, reviews",
+        perform=_show,
+        answer=dict[str, object],
     ),
 )

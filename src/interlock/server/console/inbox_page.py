@@ -62,6 +62,8 @@ def _page(
         title="Inbox",
         values={
             "queue": found,
+            "waiting": len(found.waiting),
+            "heading_of_list": _heading(len(found.waiting)),
             "entries": found.ended if shows_ended else found.waiting,
             "shows_ended": shows_ended,
             "question": question,
@@ -75,6 +77,12 @@ def _page(
         },
         status=status,
     )
+
+
+def _heading(waiting: int) -> str:
+    if not waiting:
+        return "Nothing waits for you"
+    return f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for you"
 
 
 def _chart(question: Question | None) -> str:

@@ -20,7 +20,7 @@ from interlock.views.run_curves import RunCurves
 from interlock.views.run_page_view import answers_text, run_page
 from interlock.views.run_timeline import Show
 
-_MOST_SEQ: Final = 2**53
+_LARGEST: Final = 2**53
 
 
 def run_page_of(visit: Visit) -> Page:
@@ -68,7 +68,7 @@ def _show(text: str) -> Show:
 
 
 def _seq(text: str) -> int | None:
-    return min(int(text), _MOST_SEQ) if text.isascii() and text.isdecimal() else None
+    return min(int(text), _LARGEST) if text.isascii() and text.isdecimal() else None
 
 
 def _drawn(curves: RunCurves) -> dict[str, object]:
@@ -120,12 +120,11 @@ def _limit(dimension: Dimension, text: str) -> int | None:
         return None
     try:
         amount = Decimal(text.strip().removeprefix("$").replace(",", "")) * dimension.scale
-        limit = int(amount)
-    except (InvalidOperation, ValueError, OverflowError):
+    except InvalidOperation:
         raise InputError(f"`limit` is `{text}`: expected a number of {dimension.unit}") from None
-    if limit < 0 or amount != limit:
+    if not amount.is_finite() or not 0 <= amount <= _LARGEST or amount != int(amount):
         raise InputError(f"`limit` is `{text}`: expected a number of {dimension.unit} from 0 on")
-    return limit
+    return int(amount)
 
 
 def restore_act(visit: Visit, _form: Mapping[str, str]) -> Done:

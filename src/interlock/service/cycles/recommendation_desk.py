@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from interlock import settings
 from interlock.errors import InputError
@@ -15,23 +11,34 @@ from interlock.model.loop_events import CycleDecided
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind
 from interlock.model.recommendation import PatchOperation, Recommendation, RecommendationState
 from interlock.model.run import LEDGER_RUN
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.cycles.lessons import (
     Settlement,
     found_recommendation,
     settle_recommendation,
 )
-from interlock.service.cycles.loop_chain import LoopChain
-from interlock.service.governor import Governor
+from interlock.service.cycles.loop_chain import LoopChain, LoopGovernor
+from interlock.service.policies.policy_draft import digest_of, draft_beside
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.policies.policy_patch import located, patched, unpatched
 
 _NEW_FILE: Final = "version = 1\n"
 
 
+class PolicyGovernor(LoopGovernor, Protocol):
+    """Whoever can take another policy: the governor, as far as it is needed here."""
+
+    def adopt(
+        self, policy: CompiledPolicy, project: str | None = None, by: Principal | None = None
+    ) -> bool:
+        """Judge by another policy from now on."""
+        ...
+
+
 class RecommendationDesk:
     """Changes the user's policy as recommendations say, and puts it back."""
 
-    def __init__(self, governor: Governor, chain: LoopChain) -> None:
+    def __init__(self, governor: PolicyGovernor, chain: LoopChain) -> None:
         self._governor = governor
         self._chain = chain
 
@@ -99,7 +106,7 @@ class RecommendationDesk:
             text = _NEW_FILE
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: it is no text in UTF-8: {error.reason}") from error
-        with _draft(file, text) as draft:
+        with draft_beside(file, text) as draft:
             found = load_policy(user=draft, project=None).hash
         own = self._governor.ledger.state(LEDGER_RUN)
         if own is not None and own.policy_hash not in ("", found):
@@ -124,35 +131,11 @@ class RecommendationDesk:
         Whoever dies on the way does all of it again: each step comes to the same.
         """
         file = settings.current_user_file()
-        with _draft(file, new) as draft:
+        with draft_beside(file, new) as draft:
             policy = load_policy(user=draft, project=settings.current_places().project)
             self._governor.adopt(policy, by=by)
             draft.replace(file)
-        settlement = Settlement(state, before=_digest(text), after=_digest(new), patch=tuple(patch))
+        settlement = Settlement(
+            state, before=digest_of(text), after=digest_of(new), patch=tuple(patch)
+        )
         return settle_recommendation(self._chain, recommendation, settlement, by)
-
-
-@contextmanager
-def _draft(file: Path, text: str) -> Generator[Path]:
-    """Yield a file beside another one, with what that may say next."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = file.with_name(f"{file.name}.{_digest(text)[:12]}.new")
-    _write(draft, text)
-    try:
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that only its owner reads, and have it on disk."""
-    path.unlink(missing_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

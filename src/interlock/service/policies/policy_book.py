@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Final
+
 from interlock.errors import LedgerError
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.config.document import MergedPolicy, Policy, policy_from_stored
 from interlock.ports import Policies, Rows
 from interlock.service.policies.policy_files import compile_policy, default_policy
+
+_MOST_READ: Final = 16
 
 
 def stored_policy(rows: Rows, policy_hash: str) -> Policy:
@@ -20,7 +25,13 @@ def stored_policy(rows: Rows, policy_hash: str) -> Policy:
 def known_policy(rows: Policies, policy_hash: str) -> Policy | None:
     """Return a policy by its hash; None where the ledger does not know it."""
     row = rows.policy(policy_hash)
-    return None if row is None else policy_from_stored(row.body, default_policy().config)
+    return None if row is None else _read(row.body)
+
+
+@lru_cache(_MOST_READ)
+def _read(body: bytes) -> Policy:
+    """Return the policy that was stored: every run of a day names the same few."""
+    return policy_from_stored(body, default_policy().config)
 
 
 def recompiled_policy(rows: Rows, policy_hash: str) -> CompiledPolicy:

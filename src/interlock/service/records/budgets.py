@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from interlock.errors import InputError, UnknownError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger, Work
-from interlock.ledger.transaction import Transaction, account_from
+from interlock.ledger.transaction import Transaction, account_from, archived_error
 from interlock.model.budget import (
     EMPTY,
     NO_LIMITS,
@@ -32,7 +32,7 @@ from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import ReservationRow
 from interlock.model.run import LEDGER_RUN, RunState, alerts_sent
 from interlock.policy.config.document import Policy
-from interlock.ports import Accounts
+from interlock.ports import Accounts, Rows
 from interlock.service.records.context import SECOND, Context, Moment
 
 OF_RUNS: Final = frozenset((ScopeKind.RUN.value, ScopeKind.TREE.value))
@@ -56,12 +56,14 @@ class Recorded:
         """Return a run as it is stored."""
         state = self._ledger.state(run_id)
         if state is None:
-            raise unknown_run(run_id)
+            raise missing_run(self._ledger.rows, run_id)
         return state
 
 
-def unknown_run(run_id: str) -> InputError:
-    """Return the error for an id that names no run."""
+def missing_run(rows: Rows, run_id: str) -> InputError:
+    """Return the error for an id that names no run, or one that is archived."""
+    if rows.archived(run_id) is not None:
+        return archived_error(rows, run_id)
     return UnknownError(f"there is no run `{run_id}`: look at `interlock runs`")
 
 

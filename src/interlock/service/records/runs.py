@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
+from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
 
-from interlock.errors import InputError
+from interlock.errors import InputError, KeyConflictError
 from interlock.ledger.chain import decoded, records_of
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
@@ -31,6 +32,7 @@ from interlock.service.records.context import Asked, Context, Moment, checked_na
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
+_LONGEST_KEY: Final = 512
 _NO_BUDGET: Final = Budget()
 
 
@@ -47,6 +49,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     tree_budget: Budget | None = None
     workspace: FilePath | None = None
     process: int | None = None
+    key: str | None = None
 
 
 def child_of(above: RunState, task: str, fields: RunFields) -> NewRun:
@@ -71,7 +74,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
     """Return the work of opening a run."""
     if new.parent == LOOP_RUN and by != SYSTEM:
         raise InputError(f"`{LOOP_RUN}` starts its jobs itself: name another run as `parent`")
-    run_id = new.id or new_id()
+    run_id = new.id or (new_id() if new.key is None else _keyed_id(context, new.agent, new.key))
     for field in ("agent", "client", "project"):
         checked_name(field, getattr(new, field))
     folder = new.workspace
@@ -92,6 +95,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
     def plan(transaction: Transaction) -> RunState:
         if transaction.has_run(run_id):
             # Whoever names it themselves may have done so before: it begins once.
+            _check_same(transaction, run_id, event, new)
             return transaction.state(run_id)
         begun = replace(event, ancestors=_ancestors(transaction, new.parent))
         who = agent_named(event.agent) if by is None else by
@@ -100,6 +104,29 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
 
     parents = () if new.parent is None else (f"run/{new.parent}",)
     return Work(plan, locks=(f"run/{run_id}", *parents))
+
+
+def _keyed_id(context: Context, agent: str, key: str) -> str:
+    """Return what a run is called that has a key: the same for the same agent and key."""
+    if not key or len(key) > _LONGEST_KEY:
+        raise InputError(f"`key` has {len(key)} characters, expected 1 to {_LONGEST_KEY}")
+    digest = context.digest("run", agent, key.encode("utf-8", "surrogatepass"))
+    return str(UUID(digest[:32]))
+
+
+def _check_same(transaction: Transaction, run_id: str, event: RunStarted, new: NewRun) -> None:
+    """Raise KeyConflictError where a key stands for a run that was begun otherwise."""
+    first = transaction.record(run_id, 1)
+    before = None if first is None else first.event
+    if new.key is None or not isinstance(before, RunStarted):
+        return
+    above = None if not before.ancestors else before.ancestors[0]
+    names = ("task", "agent", "client", "project", "limits", "tree_limits", "workspace")
+    if above != new.parent or any(getattr(before, name) != getattr(event, name) for name in names):
+        raise KeyConflictError(
+            f"the key `{new.key[:60]}` stands for run `{run_id}`, which was begun otherwise: use a"
+            " new key for a new run"
+        )
 
 
 def _named_process(process: int | None) -> str:
@@ -114,7 +141,7 @@ def resume_run(state: RunState, process: int | None) -> Callable[[Asked], Work[N
 
     INVARIANT: a process that still runs stays the run's, or whatever descends from it could decide.
     """
-    name, before = own_name() if process is None else process_name(process), state.process
+    name, before = _named_process(process), state.process
     if state.status is not RunStatus.RUNNING or name == before or is_alive(before):
         return None
 

@@ -1,0 +1,1 @@
+"""What a server tells whoever runs it: counts, traces and logs."""

@@ -1,0 +1,76 @@
+"""The description of the API: it is valid, it tells everything, and the server keeps to it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from effort import rounds
+from interlock.model.principal import Scope
+from interlock.server.api.endpoints import ENDPOINTS
+from interlock.server.openapi import openapi_of
+from server.served import Served, environment_in, serving
+
+schema = schemathesis.openapi.from_dict(openapi_of(ENDPOINTS)).exclude(path="/v1/stream")
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    """A server whose ledger nobody else needs."""
+    folder: Path = tmp_path_factory.mktemp("f")
+    (folder / "s").mkdir(mode=0o700)
+    with pytest.MonkeyPatch.context() as patch, serving(folder) as server:
+        for name, value in environment_in(folder).items():
+            patch.setenv(name, value)
+        yield server
+
+
+@schema.parametrize()
+@settings(max_examples=rounds(short=6, soak=300), suppress_health_check=list(HealthCheck))
+def test_whatever_is_asked_is_answered_as_described(case: schemathesis.Case, fuzzed: Served):
+    if "run" in case.path_parameters:
+        case.path_parameters["run"] = a_run(fuzzed)
+    # Nobody comes to decide: whoever waits would wait in vain.
+    if isinstance(case.body, dict):
+        case.body.pop("wait_s", None)
+    case.query.pop("seconds", None)
+    who = "agent" if scope_of(case) is Scope.AGENT else "ada"
+
+    case.call_and_validate(
+        base_url=fuzzed.listening.url,
+        headers={"Authorization": f"Bearer {fuzzed.tokens[who]}"},
+        checks=CHECKS,
+    )
+
+
+def a_run(server: Served) -> str:
+    """Return a run that is at work: what is drawn may have finished the last one."""
+    found = server.get("/v1/runs?state=running&agent=agent&limit=1").value["runs"]
+    return found[0]["id"] if found else server.run()
+
+
+def scope_of(case: schemathesis.Case) -> Scope | None:
+    method, path = case.operation.method.upper(), case.operation.path
+    return next(
+        each.scope
+        for each in ENDPOINTS
+        if (each.method, each.path.replace(":path", "")) == (method, path)
+    )
