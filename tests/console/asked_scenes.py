@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from console.run_scenes import HOSTILE, Scene, told_step
 from interlock import Budget, Run
-from interlock.model.review import Check, ReviewGate
+from interlock.model.review import Check, ReviewGate, ReviewMode
 
 POLICY = """
 [budgets.run]
@@ -40,13 +41,20 @@ def everything_asked(scene: Scene) -> Asked:
         client="claude-code",
         project="shop",
         budget=Budget(cost_usd=4),
+        workspace=Path(scene.desk.ledger.store.name).parent,
     )
     told_step(scene, coder, 14_000)
     ran(scene, coder, "redis-cli --scan --pattern 'sess:*' | head")
     flush = coder.command("redis-cli FLUSHALL").approval_id
     child = coder.child("Write tests for expiry and rotation", agent="tester")
     told_step(scene, child, 7_000)
-    ran(scene, child, "pytest -q tests/test_session.py -x", exit_code=1, output="1 failed, 31 passed in 2s")
+    ran(
+        scene,
+        child,
+        "pytest -q tests/test_session.py -x",
+        exit_code=1,
+        output="1 failed, 31 passed in 2s",
+    )
     review = failed_review(scene, coder)
     release = scene.interlock.run(
         "Cut release 2.4.0 and publish the notes",
@@ -55,23 +63,29 @@ def everything_asked(scene: Scene) -> Asked:
         project="shop",
         budget=Budget(cost_usd=2),
     )
-    for line in ("git commit -am 'Release 2.4.0'", "git rebase origin/main", "pytest -q tests/smoke"):
+    for line in (
+        "git commit -am 'Release 2.4.0'",
+        "git rebase origin/main",
+        "pytest -q tests/smoke",
+    ):
         told_step(scene, release, 9_000, "The remote branch was rebased. I will overwrite it.")
         ran(scene, release, line)
     push = release.command(PUSH).approval_id
     helper = scene.interlock.run(
-        "Make the order list load in under 200 ms", agent="db-helper", client="codex", project="shop"
+        "Make the order list load in under 200 ms",
+        agent="db-helper",
+        client="codex",
+        project="shop",
     )
     told_step(scene, helper, 7_000)
     ran(scene, helper, "rg -n 'placed_at' src migrations")
     edit = helper.may_edit(
         "migrations/0042_orders_index.sql",
-        "BEGIN;\n-- newest first\nCREATE INDEX CONCURRENTLY orders_placed\n    ON orders (placed_at);\nCOMMIT;\n",
+        "BEGIN;\n-- newest first\nCREATE INDEX orders_placed ON orders (placed_at);\nCOMMIT;\n",
         old="BEGIN;\nCREATE INDEX orders_customer ON orders (customer_id);\nCOMMIT;\n",
     ).approval_id
     hostile_run(scene)
-    assert push and flush and edit
-    return Asked(push, flush, edit, review, resume)
+    return Asked(push or "", flush or "", edit or "", review, resume)
 
 
 def stuck_run(scene: Scene) -> str:
@@ -88,7 +102,13 @@ def stuck_run(scene: Scene) -> str:
         waiting = [each for each in scene.interlock.approvals() if each.run_id == run.id]
         if waiting:
             return waiting[0].id
-        ran(scene, run, "pytest -q tests/test_importer.py -k bom", exit_code=1, output="1 failed, 11 passed in 1s")
+        ran(
+            scene,
+            run,
+            "pytest -q tests/test_importer.py -k bom",
+            exit_code=1,
+            output="1 failed, 11 passed in 1s",
+        )
     raise AssertionError("nothing held it")
 
 
@@ -96,12 +116,12 @@ def failed_review(scene: Scene, run: Run) -> str:
     """Let a review fail until a person has to choose; return the question."""
     gates = [
         ReviewGate(id="tests", criteria=("every test passes",), check=Check(argv=("false",))),
-        ReviewGate(id="readable", criteria=("reads well",), mode="advisory"),
+        ReviewGate(id="readable", criteria=("reads well",), mode=ReviewMode.ADVISORY),
     ]
     run.review("before-merge", gates)
-    for _ in range(2):
-        scene.clock.forward(seconds=20)
-        answer = run.verdict(f"PASS - the two failures are flaky {HOSTILE}")
+    run.verdict("FAIL - two tests fail")
+    scene.clock.forward(seconds=20)
+    answer = run.verdict(f"PASS - the two failures are flaky {HOSTILE}")
     assert answer.approval_id is not None
     return answer.approval_id
 

@@ -24,7 +24,7 @@ from interlock.errors import InputError, UnknownError
 from interlock.model.budget import Dimension
 from interlock.model.review import TestCounts
 from interlock.ports import Rows
-from interlock.server.console import run_page
+from interlock.server.console import run_detail_page
 from interlock.server.console.page import Done
 from interlock.views.run_page_view import RunPage
 from interlock.views.run_timeline import Fold, RunTimeline, StepBlock
@@ -40,13 +40,13 @@ def told(tmp_path: Path) -> Iterator[Scene]:
 
 
 def view_of(told: Scene, run_id: str, **query: str) -> RunPage:
-    view = told.page(run_page.run_page_of, {"run": run_id}, **query).values["run"]
+    view = told.page(run_detail_page.run_page_of, {"run": run_id}, **query).values["run"]
     assert isinstance(view, RunPage)
     return view
 
 
 def html_of(told: Scene, run_id: str, **query: str) -> str:
-    return told.html(told.page(run_page.run_page_of, {"run": run_id}, **query))
+    return told.html(told.page(run_detail_page.run_page_of, {"run": run_id}, **query))
 
 
 def steps_of(timeline: RunTimeline) -> Iterator[StepBlock]:
@@ -219,7 +219,7 @@ def test_hostile_text_is_inert(told: Scene) -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_can_be_fetched_alone(told: Scene, part: str) -> None:
     run = a_run_in_a_loop(told)
-    page = told.page(run_page.run_page_of, {"run": run.id})
+    page = told.page(run_detail_page.run_page_of, {"run": run.id})
 
     alone, whole = told.html(page, part), told.html(page)
 
@@ -248,29 +248,33 @@ def test_an_operator_stops_a_run_and_lets_it_go_on(told: Scene) -> None:
     run = told.interlock.run("go")
     where = {"run": run.id}
 
-    done = told.act(run_page.halt_act, where, reason="wrong branch")
+    done = told.act(run_detail_page.halt_act, where, reason="wrong branch")
 
     assert done == Done(f"/runs/{run.id}")
     assert view_of(told, run.id).standing.word == "halted"
     assert "wrong branch" in html_of(told, run.id)
-    told.act(run_page.lift_act, where, reason="it was the right one")
+    told.act(run_detail_page.lift_act, where, reason="it was the right one")
     assert view_of(told, run.id).standing.word == "at work"
-    assert "say why" in quietly(run_page.halt_act, told.visit(where), {"reason": " "})
+    assert "say why" in quietly(run_detail_page.halt_act, told.visit(where), {"reason": " "})
 
 
 def test_an_operator_changes_a_limit(told: Scene) -> None:
     run = told.interlock.run("go")
     where = {"run": run.id}
 
-    told.act(run_page.budget_act, where, dimension="cost-usd", limit="$7.50", note="a long one")
+    told.act(
+        run_detail_page.budget_act, where, dimension="cost-usd", limit="$7.50", note="a long one"
+    )
 
     line = next(each for each in view_of(told, run.id).budgets if each.dimension is Dimension.COST)
     assert line.limit == "$7.50"
     visit = told.visit(where)
     for limit in ("much", "-1", "1e99999", "0.0000001", "NaN", "inf"):
-        told_off = quietly(run_page.budget_act, visit, {"dimension": "cost-usd", "limit": limit})
+        told_off = quietly(
+            run_detail_page.budget_act, visit, {"dimension": "cost-usd", "limit": limit}
+        )
         assert "expected a number of USD" in told_off
-    assert "expected `tokens`" in quietly(run_page.budget_act, visit, {"limit": "1"})
+    assert "expected `tokens`" in quietly(run_detail_page.budget_act, visit, {"limit": "1"})
 
 
 def test_files_are_brought_back_to_a_checkpoint(tmp_path: Path) -> None:
@@ -287,7 +291,7 @@ def test_files_are_brought_back_to_a_checkpoint(tmp_path: Path) -> None:
         saved = next(each for each in view_of(told, run.id).checkpoints if each.checkpoint.commit)
 
         where = {"run": run.id, "checkpoint": saved.checkpoint.id}
-        done = told.act(run_page.restore_act, where)
+        done = told.act(run_detail_page.restore_act, where)
 
         assert done == Done(f"/runs/{run.id}#checkpoints")
         assert (work / "kept.txt").read_text() == "one\n"
@@ -305,7 +309,7 @@ def test_edits_are_put_back_by_whoever_asks_for_it(tmp_path: Path) -> None:
         (undoable,) = view_of(told, run.id).undoable
         assert "Can be put back" in html_of(told, run.id)
 
-        told.act(run_page.undo_act, {"run": run.id, "undo": undoable.id})
+        told.act(run_detail_page.undo_act, {"run": run.id, "undo": undoable.id})
 
         assert (work / "a.txt").read_text() == "one\n"
         last = told.desk.ledger.rows.records(run.id)[-1]
@@ -321,7 +325,7 @@ def test_a_replay_is_remembered_and_shown(tmp_path: Path) -> None:
         run = a_run_in_a_loop(told)
         assert "not replayed since the server began" in html_of(told, run.id)
 
-        told.act(run_page.replay_act, {"run": run.id})
+        told.act(run_detail_page.replay_act, {"run": run.id})
 
         assert re.search(r"(\d+) of \1 answers the same", html_of(told, run.id))
 
@@ -329,7 +333,7 @@ def test_a_replay_is_remembered_and_shown(tmp_path: Path) -> None:
 def test_a_server_that_cannot_replay_says_so(told: Scene) -> None:
     run = told.interlock.run("go")
 
-    why = quietly(run_page.replay_act, told.visit({"run": run.id}), {})
+    why = quietly(run_detail_page.replay_act, told.visit({"run": run.id}), {})
 
     assert "interlock replay" in why
 
@@ -338,4 +342,16 @@ def test_a_limit_without_a_dimension_is_refused_before_anything_is_asked(told: S
     run = told.interlock.run("go")
 
     with pytest.raises(InputError, match="`dimension` is `weight`"):
-        told.act(run_page.budget_act, {"run": run.id}, dimension="weight", limit="1")
+        told.act(run_detail_page.budget_act, {"run": run.id}, dimension="weight", limit="1")
+
+
+def test_the_chain_of_a_run_is_checked_and_that_is_remembered(told: Scene) -> None:
+    run = a_run_in_a_loop(told)
+    assert "not checked since the server began" in html_of(told, run.id)
+
+    told.act(run_detail_page.verify_act, {"run": run.id})
+
+    assert '<span class="c-allow">whole</span>' in html_of(told, run.id)
+    checked = told.desk.checks.check_of(run.id)
+    assert checked is not None
+    assert (checked.faults, checked.at) == ((), told.desk.now())

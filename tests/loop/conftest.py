@@ -14,7 +14,7 @@ from service.ledgers import HandClock
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopBench]:
     """A loop with its ledger in a file, where the store cannot matter."""
-    yield from _bench(str(tmp_path / "ledger.db"), tmp_path, monkeypatch)
+    yield from opened_bench(str(tmp_path / "ledger.db"), tmp_path, monkeypatch)
 
 
 @pytest.fixture(params=DURABLE)
@@ -22,7 +22,7 @@ def lasting_bench(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[LoopBench]:
     """The same wherever ledgers last."""
-    yield from _bench(_place(request, tmp_path), tmp_path, monkeypatch)
+    yield from opened_bench(_place(request, tmp_path), tmp_path, monkeypatch)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -30,7 +30,7 @@ def both_bench(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[LoopBench]:
     """The same in a file and in Postgres, always."""
-    yield from _bench(_place(request, tmp_path), tmp_path, monkeypatch)
+    yield from opened_bench(_place(request, tmp_path), tmp_path, monkeypatch)
 
 
 def _place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
@@ -40,7 +40,10 @@ def _place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     )
 
 
-def _bench(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopBench]:
+def opened_bench(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LoopBench]:
+    """Open a loop over a place of its own, and check it in the end."""
     monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("INTERLOCK_POLICY", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from server.served import served
+from server.served import served, shared
 
-__all__ = ["served"]
+__all__ = ["served", "shared"]

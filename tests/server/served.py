@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import uvloop
 
 from gates.policies import gates_with
 from interlock import Interlock
-from interlock.backtest.run_replay import replay_run
+from interlock.backtest.run_replay import replay_result
 from interlock.model.principal import Scope
 from interlock.server.desk import Desk, Listening
 from interlock.server.server_process import ServerOptions, ServerProcess
@@ -87,7 +87,9 @@ class Client:
         given = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         connection = self.connection(by_socket=by_socket)
         try:
-            connection.request(method, path, given, {**sent, **(headers or {})})
+            # Whoever is refused before everything was sent is told all the same.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, path, given, {**sent, **(headers or {})})
             answer = connection.getresponse()
             told = {name.lower(): value for name, value in answer.getheaders()}
             return Reply(answer.status, told, answer.read())
@@ -161,8 +163,10 @@ def serving(folder: Path, *, policy: str = "", **options: Any) -> Generator[Serv
             )
         )
         tokens = tokens_of(interlock)
-        rows = interlock.ledger.rows
-        desk = Desk(interlock.governor, replay=lambda run_id: list(replay_run(rows, run_id)))
+        rows, clock = interlock.ledger.rows, interlock.governor.clock
+        desk = Desk(
+            interlock.governor, replay=lambda run_id: replay_result(rows, run_id, clock.now())
+        )
         chosen = ServerOptions(places=places_in(folder / "s"), port=0, **options)
         ready = threading.Event()
         found: list[tuple[Listening, asyncio.AbstractEventLoop, ServerProcess]] = []
@@ -251,12 +255,27 @@ def serving_apart(
             process.wait(PATIENCE_S)
 
 
+@contextmanager
+def serving_alone(folder: Path) -> Generator[Served]:
+    """Serve a new ledger, in a place of its own for whatever the server looks for."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment_in(folder).items():
+            patch.setenv(name, value)
+        patch.delenv("INTERLOCK_TOKEN", raising=False)
+        (folder / "s").mkdir(mode=0o700)
+        with serving(folder) as server:
+            yield server
+
+
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Served]:
-    """A server over an empty ledger, and a place of its own for whatever it looks for."""
-    for name, value in environment_in(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("INTERLOCK_TOKEN", raising=False)
-    (tmp_path / "s").mkdir(mode=0o700)
-    with serving(tmp_path) as server:
+def served(tmp_path: Path) -> Generator[Served]:
+    """A server over an empty ledger."""
+    with serving_alone(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    """The same for all tests of a module, none of which minds what others have done."""
+    with serving_alone(tmp_path_factory.mktemp("s")) as server:
         yield server

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -13,7 +11,7 @@ from interlock.model.principal import Scope
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.console.pages import ACTS, PAGES
 from interlock.server.endpoint import Endpoint
-from server.served import Reply, Served, environment_in, serving
+from server.served import Reply, Served
 from service.ledgers import PASSPHRASE
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -34,19 +32,12 @@ OWN_PAGES = [
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+def house(shared: Served) -> Served:
     """One server for all of these: nobody gets far enough to change anything."""
-    folder: Path = tmp_path_factory.mktemp("a")
-    (folder / "s").mkdir(mode=0o700)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment_in(folder).items():
-            patch.setenv(name, value)
-        with serving(folder) as server:
-            server.run()
-            run = server.run()
-            asked = {"action": {"command": "git push --force origin main"}}
-            server.post(f"/v1/runs/{run}/actions", asked)
-            yield server
+    shared.run()
+    run = shared.run()
+    shared.post(f"/v1/runs/{run}/actions", {"action": {"command": "git push --force origin main"}})
+    return shared
 
 
 def named(endpoint: Endpoint) -> str:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from pathlib import Path
-
-import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
@@ -20,7 +16,7 @@ from effort import rounds
 from interlock.model.principal import Scope
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.openapi import openapi_of
-from server.served import Served, environment_in, serving
+from server.served import Served
 
 schema = schemathesis.openapi.from_dict(openapi_of(ENDPOINTS)).exclude(path="/v1/stream")
 CHECKS = [
@@ -32,22 +28,11 @@ CHECKS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
-    """A server whose ledger nobody else needs."""
-    folder: Path = tmp_path_factory.mktemp("f")
-    (folder / "s").mkdir(mode=0o700)
-    with pytest.MonkeyPatch.context() as patch, serving(folder) as server:
-        for name, value in environment_in(folder).items():
-            patch.setenv(name, value)
-        yield server
-
-
 @schema.parametrize()
 @settings(max_examples=rounds(short=6, soak=300), suppress_health_check=list(HealthCheck))
-def test_whatever_is_asked_is_answered_as_described(case: schemathesis.Case, fuzzed: Served):
+def test_whatever_is_asked_is_answered_as_described(case: schemathesis.Case, shared: Served):
     if "run" in case.path_parameters:
-        case.path_parameters["run"] = a_run(fuzzed)
+        case.path_parameters["run"] = a_run(shared)
     # Nobody comes to decide: whoever waits would wait in vain.
     if isinstance(case.body, dict):
         case.body.pop("wait_s", None)
@@ -55,8 +40,8 @@ def test_whatever_is_asked_is_answered_as_described(case: schemathesis.Case, fuz
     who = "agent" if scope_of(case) is Scope.AGENT else "ada"
 
     case.call_and_validate(
-        base_url=fuzzed.listening.url,
-        headers={"Authorization": f"Bearer {fuzzed.tokens[who]}"},
+        base_url=shared.listening.url,
+        headers={"Authorization": f"Bearer {shared.tokens[who]}"},
         checks=CHECKS,
     )
 

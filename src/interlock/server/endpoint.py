@@ -64,7 +64,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError("`token` does not belong into a body: send `Authorization: Bearer`")
         return await self.ask(word, *given, **self.table, token=self.who.token)
 
-    async def ask(self, word: Callable[..., Awaitable[T]], *given: object, **named: object) -> T:
+    async def ask(self, word: Callable[..., Awaitable[T]], /, *given: object, **named: object) -> T:
         """Ask a word: it checks its arguments, on a thread where they may be many."""
         if len(self.body) <= LARGE:
             return await word(*given, **named)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 from interlock.views.check_results import ReplayResult, VerifyResult
+
+T = TypeVar("T")
 
 _MOST_RUNS: Final = 256
 
@@ -16,14 +18,28 @@ class LastChecks:
         self.verified: VerifyResult | None = None
         """The last time that all chains were looked at."""
         self._replays: dict[str, ReplayResult] = {}
+        self._runs: dict[str, VerifyResult] = {}
 
     def note_replay(self, result: ReplayResult) -> None:
         """Remember how a run was replayed; the runs of long ago are forgotten."""
-        self._replays.pop(result.run, None)
-        self._replays[result.run] = result
-        while len(self._replays) > _MOST_RUNS:
-            self._replays.pop(next(iter(self._replays)), None)
+        _remember(self._replays, result.run, result)
 
     def replay_of(self, run_id: str) -> ReplayResult | None:
         """Return how a run was last replayed; None where it was not."""
         return self._replays.get(run_id)
+
+    def note_run(self, run_id: str, result: VerifyResult) -> None:
+        """Remember how the chain of one run was looked at."""
+        _remember(self._runs, run_id, result)
+
+    def check_of(self, run_id: str) -> VerifyResult | None:
+        """Return how the chain of a run was last looked at, by itself or with all others."""
+        found = [each for each in (self._runs.get(run_id), self.verified) if each is not None]
+        return max(found, key=lambda each: each.at, default=None)
+
+
+def _remember(known: dict[str, T], run_id: str, result: T) -> None:
+    known.pop(run_id, None)
+    known[run_id] = result
+    while len(known) > _MOST_RUNS:
+        known.pop(next(iter(known)), None)

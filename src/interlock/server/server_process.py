@@ -97,7 +97,7 @@ class _Protocol(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(name, value)
+        self._count(name, b": ", value, b"\r\n")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:

@@ -18,8 +18,8 @@ from interlock.ports import Rows
 
 DAY: Final = 86_400_000_000
 """In the unit of the clock."""
-_PAGE: Final = 1_000
-_MOST_AT_ONCE: Final = 4_000
+_PAGE: Final = 500
+_MOST_AT_ONCE: Final = 2_000
 _OF_PROJECTS: Final = "project-day/"
 
 

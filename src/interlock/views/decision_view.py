@@ -27,10 +27,11 @@ from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_simulation import recommended_policy, simulated
 from interlock.views import units
 from interlock.views.action_explanation import Stage, explain, looks_at
-from interlock.views.action_reading import ActionReading, action_reading
+from interlock.views.action_view import ActionReading, action_reading
+from interlock.views.run_timeline import ANSWER_TONES
 from interlock.views.step_explanation import Check, checks_of
 from interlock.views.timeline import Timeline
-from interlock.views.timeline_entry import Accent, Entry
+from interlock.views.timeline_entry import Entry
 
 _MOST_RUNS: Final = 50
 _MOST_ANSWERS: Final = 2_000
@@ -46,14 +47,6 @@ _COURSES: Final = {
     Course.FINISH: "It is done",
     Course.AWAIT_PERSON: "A person must say how it goes on",
     Course.HALT: "It must stop",
-}
-_TONES: Final = {
-    Accent.STRONG: "none",
-    Accent.FAINT: "none",
-    Accent.GOOD: "allow",
-    Accent.CAREFUL: "warn",
-    Accent.ASKING: "ask",
-    Accent.BAD: "block",
 }
 RULE_ANSWERS: Final = {
     "block": "block",
@@ -203,19 +196,11 @@ def _policy(
 def _answer(event: events.Event, entry: Entry) -> tuple[str, str, str]:
     match event:
         case events.ActionJudged(decision=decision):
-            return decision.value, _ANSWER_TONES[decision], _MEANINGS[decision]
+            return decision.value, ANSWER_TONES[decision], _MEANINGS[decision]
         case events.StepJudged(ruling=ruling) | events.StopJudged(ruling=ruling):
-            return entry.mark, _TONES[entry.accent], _COURSES[ruling.course]
+            return entry.mark, entry.accent.tone, _COURSES[ruling.course]
         case _:
-            return entry.mark, _TONES[entry.accent], entry.text
-
-
-_ANSWER_TONES: Final = {
-    Decision.ALLOW: "allow",
-    Decision.WARN: "warn",
-    Decision.REQUIRE_CONFIRMATION: "ask",
-    Decision.BLOCK: "block",
-}
+            return entry.mark, entry.accent.tone, entry.text
 
 
 def _step_of(event: events.Event) -> int | None:

@@ -22,17 +22,8 @@ from interlock.views.loop_view import (
     loop_status,
     slog_page,
 )
-from interlock.views.timeline_entry import Accent
 
 PAGE: Final = 50
-_TONES: Final = {
-    Accent.STRONG: "none",
-    Accent.FAINT: "none",
-    Accent.GOOD: "allow",
-    Accent.CAREFUL: "warn",
-    Accent.ASKING: "ask",
-    Accent.BAD: "block",
-}
 _SAYINGS: Final = {
     LoopMode.OFF.value: "What next? The loop is off: nobody asks.",
     LoopMode.SHADOW.value: "What next? The loop watches, and says what it would do.",
@@ -155,7 +146,7 @@ def _line(entry: SlogEntry) -> SlogLine:
         action=decision.choice.action.value,
         reasoning=decision.reasoning or (decision.short_circuit or "").replace("_", " "),
         word=decision.outcome.value.replace("_", " "),
-        tone=_TONES[entry.accent],
+        tone=entry.accent.tone,
         rails=tuple(f"{hit.rail.value}: {hit.reason}" for hit in decision.rails),
         approval=decision.approval,
         cost_micros=decision.cost_micros,

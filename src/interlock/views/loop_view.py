@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from interlock.errors import InputError
+from interlock.errors import UnknownError
 from interlock.ledger.abbreviations import ambiguous
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
@@ -262,7 +262,7 @@ def cycle_view(ledger: Ledger, text: str) -> CycleView:
     row = ledger.rows.record(LOOP_RUN, _found_seq(ledger.rows, text))
     entry = None if row is None else _entry(row)
     if entry is None:
-        raise InputError(f"there is no decision `{text}`: `interlock slog` lists the last ones")
+        raise UnknownError(f"there is no decision `{text}`: `interlock slog` lists the last ones")
     return _cycle(ledger, loop_state(ledger), entry)
 
 

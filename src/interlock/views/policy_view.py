@@ -23,7 +23,7 @@ from interlock.policy.config.policy_changes import in_words
 from interlock.service.policies.policy_files import default_policy
 from interlock.service.policies.rule_tests import shown, user_rule_tests
 from interlock.views.action_explanation import Stage, explain
-from interlock.views.action_reading import ActionReading, action_reading
+from interlock.views.action_view import ActionReading, action_reading
 
 NOT_SET: Final = "not set"
 _DEFAULT: Final = "default"

@@ -10,7 +10,7 @@ import msgspec
 from interlock.errors import LedgerError, PolicyError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
-from interlock.model import events
+from interlock.model import events, loop_events
 from interlock.model.action import Action, EditAction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.rows import RecordRow, RunRow
@@ -20,16 +20,24 @@ from interlock.policy.steps.step_figures import band_of
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
 from interlock.service.policies.policy_files import default_policy
-from interlock.views.action_reading import ActionReading, action_reading
+from interlock.views.action_view import ActionReading, action_reading
 from interlock.views.change_view import FileChangeView, changes_of
 from interlock.views.inbox import LoopQuestion, loop_question, recommendation
 from interlock.views.queue_view import QueueEntry, held_in_words, queue_entry
 from interlock.views.review_question import ReviewQuestion, review_question
 from interlock.views.run_glance import LOOK_BACK, LatestDeeds, RunGlance, glances_at, latest_deeds
 
-_KINDS: Final = frozenset(("action-judged", "step-judged", "stop-judged", "review-judged"))
+_KINDS: Final = frozenset(
+    ("action-judged", "step-judged", "stop-judged", "review-judged", "cycle-decided")
+)
 _NO_DEEDS: Final = LatestDeeds(actions=(), said=None, bars=())
-_Judged = events.ActionJudged | events.StepJudged | events.StopJudged | events.ReviewJudged
+_Judged = (
+    events.ActionJudged
+    | events.StepJudged
+    | events.StopJudged
+    | events.ReviewJudged
+    | loop_events.CycleDecided
+)
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

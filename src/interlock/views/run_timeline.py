@@ -27,18 +27,9 @@ from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.deed import Deed, deed_of
 from interlock.views.timeline import Timeline
-from interlock.views.timeline_entry import Accent
 
 FEWEST_FOLDED: Final = 3
 """So many quiet steps in a row become one line."""
-_TONES: Final = {
-    Accent.STRONG: "none",
-    Accent.FAINT: "none",
-    Accent.GOOD: "allow",
-    Accent.CAREFUL: "warn",
-    Accent.ASKING: "ask",
-    Accent.BAD: "block",
-}
 _LONGEST_FACT: Final = 60
 """What is longer does not fit beside what happened, and stands below it."""
 _LOOPS: Final = frozenset(("loop", "counting"))
@@ -343,9 +334,7 @@ class _Reader:
             seq=record.seq,
             at=record.at,
             word=entry.mark,
-            tone="save"
-            if isinstance(record.event, events.CheckpointTaken)
-            else _TONES[entry.accent],
+            tone="save" if isinstance(record.event, events.CheckpointTaken) else entry.accent.tone,
             is_decision=isinstance(record.event, events.StopJudged),
             deed=_deed_of(record.event),
             text=entry.text,
@@ -415,7 +404,7 @@ def _observed_kinds(event: events.ActionObserved) -> set[Show]:
     return kinds
 
 
-_ANSWER_TONES: Final = {
+ANSWER_TONES: Final = {
     Decision.ALLOW: "allow",
     Decision.WARN: "warn",
     Decision.REQUIRE_CONFIRMATION: "ask",
@@ -438,7 +427,7 @@ def _action_row(record: events.Record, event: events.ActionJudged) -> TimelineRo
         seq=record.seq,
         at=record.at,
         word=event.decision.value,
-        tone=_ANSWER_TONES[event.decision],
+        tone=ANSWER_TONES[event.decision],
         is_decision=True,
         deed=deed_of(event.action),
         come=(Fact("waits", "ask"),) if asks else approved,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,21 @@ class Accent(enum.StrEnum):
     ASKING = "asking"
     """A person is concerned."""
     BAD = "bad"
+
+    @property
+    def tone(self) -> str:
+        """The colour that the console has for it: those of decisions, or none."""
+        return _TONES[self]
+
+
+_TONES: Final = {
+    Accent.STRONG: "none",
+    Accent.FAINT: "none",
+    Accent.GOOD: "allow",
+    Accent.CAREFUL: "warn",
+    Accent.ASKING: "ask",
+    Accent.BAD: "block",
+}
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from interlock import settings
-from interlock.backtest.run_replay import Replayed, replay_run
+from interlock.backtest.run_replay import replay_result
 from interlock.cli.call.ledger_access import close_at_exit, current_time
 from interlock.cli.call.options import chosen_place, ledger_call, print_json, show, wants_json
 from interlock.cli.call.terminal import terminal
@@ -25,6 +25,7 @@ from interlock.service.people.credentials import has_operator
 from interlock.service.people.operators import check_setup
 from interlock.service.policies.policy_files import load_policy
 from interlock.views import units
+from interlock.views.check_results import ReplayResult
 
 if TYPE_CHECKING:
     from interlock.cli.demo.demo_server import Demo
@@ -203,8 +204,8 @@ def _governor(place: str) -> Governor:
     )
 
 
-def _replayed(governor: Governor, run_id: str) -> list[Replayed]:
-    return list(replay_run(governor.ledger.rows, run_id))
+def _replayed(governor: Governor, run_id: str) -> ReplayResult:
+    return replay_result(governor.ledger.rows, run_id, governor.clock.now())
 
 
 def _show_other(other: Listening) -> None:

@@ -17,7 +17,7 @@ from interlock.server.access.sign_in import session_cookie
 from interlock.server.console import sign_in_page
 from interlock.server.console.page import ActFunction, Done, Page, PageFunction, Visit
 from interlock.server.console.pages import ACTS, PAGES
-from interlock.server.console.templates import STATIC, Frame, rendered, static_path
+from interlock.server.console.templates import STATIC, Checked, Frame, rendered, static_path
 from interlock.server.desk import Desk
 from interlock.server.live import stream
 from interlock.server.problem import Problem, Refused
@@ -63,6 +63,7 @@ class Console:
             _route("/setup", self._set_up, "POST"),
             _route("/logout", self._log_out, "POST"),
             _route("/theme", self._theme, "POST"),
+            _route("/keys", self._keys, "POST"),
             _route("/events", self._events, "GET"),
             _route("/static/{digest}/{name}", self._static, "GET"),
         ]
@@ -144,7 +145,7 @@ class Console:
             keys=cookie(scope, "keys") != "off",
             ledger=desk.ledger.store.name if is_known else "",
             records=head.records,
-            checked=None,
+            checked=_checked(desk),
             policy="" if own is None else own.policy_hash,
             frozen=None if loop.frozen is None else loop.frozen.reason,
         )
@@ -213,6 +214,12 @@ class Console:
         back = _safe(form.get("to", "") or _HOME)
         await _redirect(send, back, ("set-cookie", value))
 
+    async def _keys(self, scope: Scope, receive: Receiver, send: Sender) -> None:
+        form, _ = await self._form(scope, receive, Rights.VIEWER)
+        chosen = "on" if form.get("keys") else "off"
+        value = f"keys={chosen}; Path=/; Max-Age={_YEAR_S}; SameSite=Strict"
+        await _redirect(send, "/keys", ("set-cookie", value))
+
     # Everything else.
 
     async def _events(self, scope: Scope, receive: Receiver, send: Sender) -> None:
@@ -249,7 +256,9 @@ async def _fields(scope: Scope, receive: Receiver) -> Mapping[str, str]:
     """Return the fields of a form; raise Refused where it was sent by another site's page."""
     origin, site = header(scope, b"origin"), header(scope, b"sec-fetch-site")
     own = f"{scope['scheme']}://{header(scope, b'host')}"
-    if site not in ("", "same-origin", "none") or origin not in ("", own):
+    # Without a referrer browsers tell no origin of a page of ours either, only that it is ours.
+    untold = ("", "null") if site == "same-origin" else ("",)
+    if site not in ("", "same-origin", "none") or origin not in (*untold, own):
         raise Refused(403, f"the form comes from `{(origin or site)[:100]}`, not from this server")
     body = await whole_body(receive, _LARGEST_FORM)
     try:
@@ -276,6 +285,11 @@ def _safe(address: str) -> str:
 
 def _query(scope: Scope) -> Mapping[str, str]:
     return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=_MOST_FIELDS))
+
+
+def _checked(desk: Desk) -> Checked | None:
+    verified = desk.checks.verified
+    return None if verified is None else Checked(at=verified.at, whole=verified.whole)
 
 
 def _theme_of(scope: Scope) -> str | None:

@@ -33,7 +33,7 @@ def decision_page_of(visit: Visit) -> Page:
         "view": view,
         "rule_answers": tuple(RULE_ANSWERS),
         "replay": None if replay is None or replay.records < seq else replay,
-        "verified": desk.checks.verified,
+        "verified": desk.checks.check_of(state.id),
     }
     return Page(template="decision.html", title=f"{view.heading}, record {seq}", values=values)
 

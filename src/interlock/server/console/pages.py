@@ -8,10 +8,10 @@ from typing import Final
 from interlock.server.console import (
     decision_page,
     inbox_page,
-    loop_page,
+    loop_status_page,
     overview_page,
     policy_page,
-    run_page,
+    run_detail_page,
     runs_page,
     search_page,
 )
@@ -21,16 +21,16 @@ PAGES: Final[Sequence[tuple[str, PageFunction]]] = (
     *overview_page.PAGES,
     *inbox_page.PAGES,
     *runs_page.PAGES,
-    *run_page.PAGES,
+    *run_detail_page.PAGES,
     *decision_page.PAGES,
     *policy_page.PAGES,
-    *loop_page.PAGES,
+    *loop_status_page.PAGES,
     *search_page.PAGES,
 )
 ACTS: Final[Sequence[tuple[str, ActFunction]]] = (
     *inbox_page.ACTS,
-    *run_page.ACTS,
+    *run_detail_page.ACTS,
     *decision_page.ACTS,
     *policy_page.ACTS,
-    *loop_page.ACTS,
+    *loop_status_page.ACTS,
 )

@@ -220,8 +220,9 @@
     const since = Math.floor((Date.now() - heard) / 1000);
     live.hidden = false;
     live.classList.toggle("lost", lost);
-    const text = lost ? `reconnecting, last update ${since} s ago` : "live";
-    if (live.textContent !== text) live.textContent = text;
+    const more = element("span", { className: "only-wide", textContent: `last update ${since} s ago` });
+    if (lost) live.replaceChildren("reconnecting", more);
+    else if (live.textContent !== "live") live.textContent = "live";
     const form = one("[data-decide]");
     const warned = form && one("[data-doubt]", form);
     if (form && lost && since > 30 && !warned) {
@@ -244,7 +245,7 @@
     if (!button || button.disabled) return;
     const name = button.firstChild.textContent.trim();
     const question = answer === "approve" ? `${name}: exactly this?` : `${name}? Your note is told.`;
-    const action = one(".detail .exact, .detail .diff .name, .detail h1");
+    const action = one(".detail .exact.lead") || one(".detail .diff .name") || one(".detail h1");
     const yes = element("button", { type: "button", className: button.className }, `Yes, ${name.toLowerCase()} `,
       element("kbd", { textContent: "Enter" }));
     yes.addEventListener("click", () => form.requestSubmit(button));

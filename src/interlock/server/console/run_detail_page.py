@@ -15,6 +15,8 @@ from interlock.service.checkpoint_restore import restore_run
 from interlock.service.interlock import Interlock
 from interlock.service.operations import budget_change
 from interlock.service.people.operators import proven
+from interlock.views.check_results import VerifyResult
+from interlock.views.ledger_view import verified_run
 from interlock.views.lookup import found_state
 from interlock.views.run_curves import RunCurves
 from interlock.views.run_page_view import answers_text, run_page
@@ -43,7 +45,7 @@ def run_page_of(visit: Visit) -> Page:
         "steps_text": answers_text(view.figures.step_answers),
         "answers_text": answers_text(view.figures.answers),
         "replay": desk.checks.replay_of(state.id),
-        "verified": desk.checks.verified,
+        "verified": desk.checks.check_of(state.id),
         "dimensions": tuple(Dimension),
         **_drawn(view.curves),
         "bars": [
@@ -148,6 +150,15 @@ def replay_act(visit: Visit, _form: Mapping[str, str]) -> Done:
     return _back(run, "#trust")
 
 
+def verify_act(visit: Visit, _form: Mapping[str, str]) -> Done:
+    """Hold the records of a run against its chain and its seals."""
+    run, desk = _run_id(visit), visit.desk
+    found = verified_run(desk.ledger, desk.ledger.rows, run)
+    result = VerifyResult(at=desk.now(), records=found.records, runs=1, faults=tuple(found.faults))
+    desk.checks.note_run(run, result)
+    return _back(run, "#trust")
+
+
 def _run_id(visit: Visit) -> str:
     return found_run(visit.desk.ledger.rows, visit.params["run"]).id
 
@@ -171,4 +182,5 @@ ACTS: Final = (
     ("/runs/{run}/checkpoints/{checkpoint}/restore", restore_act),
     ("/runs/{run}/undo/{undo}", undo_act),
     ("/runs/{run}/replay", replay_act),
+    ("/runs/{run}/verify", verify_act),
 )

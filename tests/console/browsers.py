@@ -1,0 +1,84 @@
+"""A real browser before a real server, and what a page must never do."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from server.served import Served
+from service.ledgers import PASSPHRASE
+
+PATIENCE_MS = 60_000
+"""For what hangs; a busy machine is no reason to fail."""
+WIDE = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+class Desktop(NamedTuple):
+    """A signed-in page, and everything that it complained of."""
+
+    page: Page
+    url: str
+    complaints: list[str]
+
+    def go(self, path: str) -> None:
+        """Open a page of the console."""
+        self.page.goto(f"{self.url}{path}")
+
+    def sign_in(self, name: str = "ada", passphrase: str = PASSPHRASE) -> None:
+        """Come in as a person does."""
+        self.go("/login")
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Passphrase").fill(passphrase)
+        self.page.get_by_role("button", name="Sign in", exact=True).click()
+        expect(self.page.locator("header.top")).to_be_visible()
+
+    def is_live(self) -> None:
+        """Wait until news arrive."""
+        expect(self.page.locator("[data-live]")).to_have_text("live")
+
+
+@contextmanager
+def chromium() -> Generator[Browser]:
+    """Start the browser of the machine."""
+    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    if program is None:
+        pytest.skip("there is no Chromium on this machine")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def desktop(
+    browser: Browser,
+    served: Served,
+    *,
+    phone: bool = False,
+    scheme: str = "light",
+    script: bool = True,
+) -> Generator[Desktop]:
+    """Open a page before the server, with nothing kept from any other."""
+    context = browser.new_context(
+        viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
+        color_scheme=scheme,  # pyright: ignore[reportArgumentType] - one of two words
+        java_script_enabled=script,
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    complaints: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        yield Desktop(page, served.listening.url or "", complaints)
+    finally:
+        context.close()

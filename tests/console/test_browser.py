@@ -1,0 +1,364 @@
+"""The console as a person has it: in a browser, by mouse and by keys, live."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Generator
+from typing import Any, cast
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from console.browsers import Desktop, desktop
+from interlock import Run
+from interlock.model.approval import Approval, ApprovalState
+from server.served import Served
+
+PUSH = "git push --force origin release/2.4"
+
+
+@pytest.fixture
+def run(served: Served) -> Run:
+    # Of another machine: whatever descends from the process of a run decides nothing.
+    return served.desk.operations.run(
+        "Cut release 2.4.0", agent="release-bot", project="shop", process=0
+    )
+
+
+@pytest.fixture
+def ada(browser: Browser, served: Served, run: Run) -> Generator[Desktop]:
+    with desktop(browser, served) as opened:
+        opened.sign_in()
+        yield opened
+        assert opened.complaints == []
+
+
+def asked(run: Run, line: str = PUSH) -> str:
+    approval = run.command(line).approval_id
+    assert approval is not None
+    return approval
+
+
+def state_of(served: Served, approval: str) -> ApprovalState:
+    found = served.desk.ledger.rows.approval(approval)
+    assert found is not None
+    return found.state
+
+
+def serious_findings(page: Page) -> list[str]:
+    response = cast("dict[str, Any]", Axe().run(page).response)
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in response["violations"]]
+
+
+def test_nobody_sees_anything_before_signing_in(browser: Browser, served: Served, run: Run):
+    approval = asked(run)
+    with desktop(browser, served) as stranger:
+        stranger.go(f"/inbox/{approval}")
+
+        expect(stranger.page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert PUSH not in stranger.page.content()
+        assert serious_findings(stranger.page) == []
+
+
+def test_a_wrong_passphrase_is_refused(browser: Browser, served: Served):
+    with desktop(browser, served) as stranger:
+        stranger.go("/login")
+        stranger.page.get_by_label("Name").fill("ada")
+        stranger.page.get_by_label("Passphrase").fill("wrong")
+        stranger.page.get_by_role("button", name="Sign in", exact=True).click()
+
+        expect(stranger.page.get_by_role("alert")).to_contain_text("You were not let in.")
+        assert serious_findings(stranger.page) == []
+
+
+@pytest.mark.parametrize("as_", ["viewer", "operator"])
+def test_a_token_opens_the_console(browser: Browser, served: Served, as_: str):
+    with desktop(browser, served) as opened:
+        sign_in_by_token(opened, served.tokens[as_])
+
+        expect(opened.page.locator("header.top")).to_contain_text(as_)
+
+
+def test_the_token_of_an_agent_opens_nothing(browser: Browser, served: Served):
+    with desktop(browser, served) as opened:
+        sign_in_by_token(opened, served.tokens["agent"])
+
+        expect(opened.page.get_by_role("alert")).to_contain_text("You were not let in.")
+
+
+def sign_in_by_token(opened: Desktop, token: str) -> None:
+    opened.go("/login")
+    opened.page.get_by_text("Sign in with a token").click()
+    opened.page.get_by_label("Token").fill(token)
+    opened.page.get_by_role("button", name="Sign in with this token").click()
+
+
+def test_a_question_arrives_while_somebody_looks(ada: Desktop, run: Run):
+    ada.is_live()
+    expect(ada.page.locator("[data-part=waits]")).to_contain_text("All clear")
+
+    asked(run)
+
+    expect(ada.page.locator("[data-part=waits]")).to_contain_text(PUSH)
+    expect(ada.page.locator("[data-waiting]")).to_have_attribute("data-waiting", "1")
+    expect(ada.page).to_have_title("(1) Overview · Interlock")
+    expect(ada.page.locator("[data-announce]")).to_have_text("1 question waits for you.")
+
+
+def test_the_first_run_takes_the_place_of_how_to_begin(browser: Browser, served: Served):
+    with desktop(browser, served) as opened:
+        opened.sign_in()
+        opened.is_live()
+        expect(opened.page.get_by_role("heading", level=1)).to_contain_text("No run yet")
+
+        served.desk.operations.run("the first one", agent="coder", process=0)
+
+        expect(opened.page.get_by_role("link", name="the first one")).to_be_visible()
+
+
+def test_nothing_moves_under_the_pointer(ada: Desktop, run: Run):
+    first = asked(run)
+    ada.go("/")
+    ada.is_live()
+    ada.page.locator(f"[data-row='{first}']").hover()
+
+    asked(run, "git push --force origin main")
+
+    button = ada.page.locator("[data-part=waits] [data-new]")
+    expect(button).to_contain_text("new")
+    assert ada.page.locator("[data-part=waits] [data-row]").count() == 1
+    button.click()
+    expect(ada.page.locator("[data-part=waits] [data-row]")).to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("button", "state"), [("Approve once", ApprovalState.GRANTED), ("Deny", ApprovalState.DENIED)]
+)
+def test_decides_by_mouse(
+    ada: Desktop, served: Served, run: Run, button: str, state: ApprovalState
+):
+    approval = asked(run)
+    ada.go(f"/inbox/{approval}")
+
+    ada.page.get_by_label("Note").fill("it is the release branch")
+    ada.page.get_by_role("button", name=button).click()
+
+    expect(ada.page.get_by_text("All clear")).to_be_visible()
+    found = served.desk.ledger.rows.approval(approval)
+    assert found is not None
+    assert (found.state, found.note, found.decided_by) == (
+        state,
+        "it is the release branch",
+        "operator:ada",
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "state"), [("a", ApprovalState.GRANTED), ("d", ApprovalState.DENIED)]
+)
+def test_decides_by_keys_one_arms_and_enter_decides(
+    ada: Desktop, served: Served, run: Run, keys: str, state: ApprovalState
+):
+    approval = asked(run)
+    ada.go(f"/inbox/{approval}")
+
+    ada.page.keyboard.press(keys)
+    expect(ada.page.locator("[data-armed]")).to_contain_text(PUSH)
+    assert state_of(served, approval) is ApprovalState.PENDING
+    ada.page.keyboard.press("Escape")
+    expect(ada.page.locator("[data-armed]")).to_have_count(0)
+    ada.page.keyboard.press("Enter")
+    ada.page.keyboard.press(keys)
+    ada.page.keyboard.press("Enter")
+
+    expect(ada.page.get_by_text("All clear")).to_be_visible()
+    assert state_of(served, approval) is state
+
+
+def test_enter_in_the_note_decides_nothing(ada: Desktop, served: Served, run: Run):
+    approval = asked(run)
+    ada.go(f"/inbox/{approval}")
+
+    ada.page.keyboard.press("n")
+    ada.page.keyboard.type("a")
+    ada.page.keyboard.press("Enter")
+
+    expect(ada.page.get_by_label("Note")).to_have_value("a")
+    assert state_of(served, approval) is ApprovalState.PENDING
+
+
+def test_an_answer_wakes_whoever_waits_for_it(ada: Desktop, served: Served, run: Run):
+    approval = asked(run)
+    woken: list[tuple[float, Approval]] = []
+
+    def wait() -> None:
+        found = served.desk.operations.wait(approval, wait_s=60)
+        woken.append((time.monotonic(), found))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    ada.go(f"/inbox/{approval}")
+    ada.page.get_by_role("button", name="Approve once").click()
+    waiter.join(60)
+
+    assert [each.state for _, each in woken] == [ApprovalState.GRANTED]
+
+
+def test_what_was_decided_elsewhere_takes_the_place_of_the_form(
+    ada: Desktop, served: Served, run: Run
+):
+    approval = asked(run)
+    ada.go(f"/inbox/{approval}")
+    ada.is_live()
+
+    served.desk.operations.deny(approval, token=served.tokens["ada"], note="use a lease")
+
+    expect(ada.page.locator("[data-ended]")).to_contain_text("use a lease")
+    expect(ada.page.locator("[data-decide]")).to_have_count(0)
+
+
+def test_a_second_answer_is_told_that_there_was_a_first(ada: Desktop, served: Served, run: Run):
+    approval = asked(run)
+    ada.page.route("**/events*", lambda route: route.abort())
+    ada.go(f"/inbox/{approval}")
+    served.desk.operations.deny(approval, token=served.tokens["ada"])
+
+    ada.page.get_by_role("button", name="Approve once").click()
+
+    expect(ada.page.get_by_role("alert")).to_contain_text("already")
+    assert state_of(served, approval) is ApprovalState.DENIED
+    ada.complaints.clear()  # the browser tells of the stream that was cut and of the 409
+
+
+def test_an_answer_that_does_not_arrive_can_be_sent_again(ada: Desktop, served: Served, run: Run):
+    approval = asked(run)
+    ada.go(f"/inbox/{approval}")
+    ada.page.route("**/inbox/*", lambda route: route.abort())
+    ada.page.get_by_label("Note").fill("keep me")
+    ada.page.get_by_role("button", name="Deny").click()
+    expect(ada.page.get_by_role("alert")).to_contain_text("Your answer did not arrive.")
+    expect(ada.page.get_by_label("Note")).to_have_value("keep me")
+
+    ada.page.unroute("**/inbox/*")
+    ada.page.get_by_role("button", name="Send again").click()
+
+    expect(ada.page.get_by_text("All clear")).to_be_visible()
+    assert state_of(served, approval) is ApprovalState.DENIED
+    ada.complaints.clear()  # the browser tells of the request that failed
+
+
+def test_moves_between_pages_by_keys(ada: Desktop):
+    for keys, heading in (("gr", "Runs"), ("?", "Keys"), ("gi", "Nothing waits for you")):
+        for key in keys:
+            ada.page.keyboard.press(key)
+        expect(ada.page.get_by_role("heading", name=heading, exact=True).first).to_be_visible()
+
+
+def test_keys_can_be_switched_off(ada: Desktop):
+    ada.go("/keys")
+    ada.page.get_by_label("Use single-letter keys").uncheck()
+    ada.page.get_by_role("button", name="Save").click()
+    expect(ada.page.get_by_label("Use single-letter keys")).not_to_be_checked()
+
+    ada.page.keyboard.press("g")
+    ada.page.keyboard.press("r")
+
+    expect(ada.page).to_have_url(re.compile("/keys$"))
+
+
+def test_the_theme_is_kept_where_somebody_chose_one(ada: Desktop):
+    ada.go("/runs")
+
+    ada.page.get_by_role("button", name="Dark", exact=True).click()
+
+    expect(ada.page).to_have_url(re.compile("/runs$"))
+    expect(ada.page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_signing_out_ends_the_session(ada: Desktop):
+    ada.page.get_by_role("button", name="Sign out").click()
+    expect(ada.page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+    ada.go("/inbox")
+
+    expect(ada.page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_list_and_question_are_two_pages_on_a_phone(browser: Browser, served: Served, run: Run):
+    approval = asked(run)
+    with desktop(browser, served, phone=True) as phone:
+        phone.sign_in()
+        phone.go("/inbox")
+        expect(phone.page.get_by_role("heading", name="1 waits for you", level=1)).to_be_visible()
+        expect(phone.page.locator(".detail")).to_be_hidden()
+
+        phone.page.get_by_role("link", name=PUSH).click()
+        expect(phone.page.get_by_role("heading", name="May it run this command?")).to_be_visible()
+        button = phone.page.get_by_role("button", name="Approve once")
+        box = button.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
+        button.click()
+
+        expect(phone.page.get_by_text("All clear")).to_be_visible()
+        assert state_of(served, approval) is ApprovalState.GRANTED
+        assert phone.complaints == []
+
+
+def test_reads_and_decides_without_script(browser: Browser, served: Served, run: Run):
+    approval = asked(run)
+    with desktop(browser, served, script=False) as plain:
+        plain.sign_in()
+        plain.go(f"/inbox/{approval}")
+
+        plain.page.get_by_role("button", name="Deny").click()
+
+        expect(plain.page.get_by_text("All clear")).to_be_visible()
+    assert state_of(served, approval) is ApprovalState.DENIED
+
+
+def test_what_an_agent_writes_is_inert(ada: Desktop, served: Served):
+    words = (
+        "<script>document.title='taken'</script><img src=x onerror=alert(1)> \u202egnp.exe\x1b[2J"
+    )
+    run = served.desk.operations.run(words, agent="<b>triage</b>", process=0)
+    approval = asked(run, f"git push --force origin '{words}'")
+
+    for path in (
+        "/",
+        f"/inbox/{approval}",
+        "/runs",
+        f"/runs/{run.id}",
+        "/search?q=push",
+        "/policy",
+    ):
+        ada.go(path)
+        assert ada.page.title() != "taken"
+        assert ada.page.locator("img").count() == 0
+        assert "\u202e" not in ada.page.content()
+
+
+_PAGES = ("/", "/inbox", "/inbox?show=decided", "/runs", "/search?q=git", "/keys", "/nowhere")
+
+
+@pytest.mark.parametrize(
+    ("phone", "scheme"),
+    [
+        pytest.param(False, "light", id="light"),
+        pytest.param(False, "dark", id="dark"),
+        pytest.param(True, "light", id="phone"),
+    ],
+)
+def test_every_page_can_be_used_by_everybody(
+    browser: Browser, served: Served, run: Run, phone: bool, scheme: str
+):
+    approval = asked(run)
+    with desktop(browser, served, phone=phone, scheme=scheme) as opened:
+        opened.sign_in()
+
+        for path in (*_PAGES, f"/inbox/{approval}"):
+            opened.go(path)
+            assert (path, serious_findings(opened.page)) == (path, [])

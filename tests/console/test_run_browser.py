@@ -1,0 +1,167 @@
+"""A run, its records, the policy and the loop in a real browser, by whoever may act on them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from console.browsers import Desktop, desktop
+from console.run_scenes import Scene, a_hostile_run, a_run_in_a_loop
+from interlock import Run
+from interlock.loop.control_loop import ControlLoop
+from server.served import Served
+from service.ledgers import HandClock
+
+TRY = "/policy/try?line=git%20push%20--force%20origin%20main"
+
+
+@pytest.fixture
+def told(served: Served) -> Scene:
+    """The same desk, for scenes; its clock is the real one, and goes by itself."""
+    return Scene(served.desk, HandClock(), served.tokens["ada"])
+
+
+@pytest.fixture
+def run(told: Scene) -> Run:
+    return a_run_in_a_loop(told)
+
+
+@pytest.fixture
+def ada(browser: Browser, served: Served, run: Run) -> Generator[Desktop]:
+    with desktop(browser, served) as opened:
+        opened.sign_in()
+        yield opened
+        assert opened.complaints == []
+
+
+def last(told: Scene, run: Run, kind: str) -> str:
+    rows = told.desk.ledger.rows.records(run.id)
+    seq = next(row.seq for row in reversed(rows) if row.kind == kind)
+    return f"/runs/{run.id}/records/{seq}"
+
+
+def test_a_run_is_looked_at_with_its_charts_and_folds(ada: Desktop, run: Run) -> None:
+    ada.go(f"/runs/{run.id}")
+
+    page = ada.page
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Make the CSV importer accept a byte-order mark"
+    )
+    expect(page.locator("figure svg.chart")).to_have_count(3)
+    fold = page.locator("details[data-fold]")
+    expect(fold.locator("code").first).to_be_hidden()
+    fold.locator("summary").click()
+    expect(fold.locator("code").first).to_be_visible()
+
+
+def test_an_answer_of_the_strip_leads_to_its_step(ada: Desktop, run: Run) -> None:
+    ada.go(f"/runs/{run.id}")
+
+    ada.page.locator('svg a[href="#step-12"]').click()
+
+    assert ada.page.url.endswith("#step-12")
+    expect(ada.page.locator("#step-12")).to_be_in_viewport()
+
+
+def test_checks_and_replays_where_somebody_looks(ada: Desktop, told: Scene, run: Run) -> None:
+    ada.go(f"/runs/{run.id}")
+    trust = ada.page.locator("#trust")
+
+    trust.get_by_role("button", name="Check the chain").click()
+    expect(trust).to_contain_text("whole, checked just now")
+    trust.get_by_role("button", name="Replay").click()
+    expect(trust).to_contain_text("answers the same")
+
+    ada.go(last(told, run, "action-judged"))
+    expect(ada.page.locator("#record")).to_contain_text("same answer")
+    ada.page.get_by_role("button", name="Replay this answer").click()
+    expect(ada.page.locator("#record")).to_contain_text("same answer, just now")
+
+
+def test_stops_a_run_and_lets_it_go_on(ada: Desktop, told: Scene) -> None:
+    other = told.interlock.run("another one", process=0)
+    ada.go(f"/runs/{other.id}")
+
+    ada.page.get_by_label("Why must it stop?").fill("wrong branch")
+    ada.page.get_by_role("button", name="Stop run").click()
+    expect(ada.page.locator(".notice")).to_contain_text("wrong branch")
+    ada.page.get_by_label("Why may it go on?").fill("it was the right one")
+    ada.page.get_by_role("button", name="Let it go on").click()
+    expect(ada.page.locator(".head")).to_contain_text("at work")
+
+
+def test_changes_a_limit(ada: Desktop, told: Scene) -> None:
+    other = told.interlock.run("another one", process=0)
+    ada.go(f"/runs/{other.id}")
+
+    ada.page.get_by_text("Change a limit").click()
+    ada.page.get_by_label("Of this run").select_option("cost-usd")
+    ada.page.get_by_label("At most").fill("9")
+    ada.page.get_by_role("button", name="Set the limit").click()
+
+    expect(ada.page.locator(".budget")).to_contain_text("of $9.00")
+
+
+def test_new_records_arrive_while_somebody_looks(ada: Desktop, told: Scene) -> None:
+    other = told.interlock.run("another one", process=0)
+    ada.go(f"/runs/{other.id}")
+    ada.is_live()
+
+    other.command("make all")
+
+    expect(ada.page.locator("[data-part=timeline]")).to_contain_text("make all")
+
+
+def test_tries_a_command(ada: Desktop) -> None:
+    ada.go("/policy")
+
+    ada.page.get_by_label("A command, as an agent would send it").fill(
+        "git push --force origin main"
+    )
+    ada.page.get_by_role("button", name="Ask", exact=True).click()
+
+    expect(ada.page.locator("[data-part=try]")).to_contain_text("a person must agree first")
+
+
+def test_speaks_to_the_loop(ada: Desktop) -> None:
+    ada.go("/loop")
+    ada.page.get_by_label("New note").fill("look at <b>this</b>")
+    ada.page.get_by_role("button", name="Add").click()
+    expect(ada.page.locator("#notes")).to_contain_text("look at <b>this</b>")
+
+    ada.page.get_by_label("Something wrong?").fill("something is odd")
+    ada.page.get_by_role("button", name="Freeze the loop").click()
+    expect(ada.page.get_by_role("alert")).to_contain_text("something is odd")
+    ada.page.get_by_label("Why may it go on?").fill("it was nothing")
+    ada.page.get_by_role("button", name="Let it go on").click()
+    expect(ada.page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("phone", "scheme"), [(False, "light"), (False, "dark"), (True, "light")])
+def test_every_page_can_be_used_by_everybody(
+    browser: Browser, served: Served, told: Scene, tmp_path: Path, *, phone: bool, scheme: str
+) -> None:
+    run, hostile = a_run_in_a_loop(told), a_hostile_run(told)
+    ControlLoop(served.desk.governor, folder=tmp_path / "loop").tick()
+    runs = [f"/runs/{each.id}" for each in (run, hostile, told.interlock.run("new", process=0))]
+    records = [
+        last(told, run, "action-judged"),
+        last(told, run, "step-judged"),
+        last(told, hostile, "action-judged"),
+        f"/runs/{run.id}/records/1",
+    ]
+    pages = [*runs, *records, "/policy", "/policy?show=all", TRY, "/policy/history", "/loop"]
+    with desktop(browser, served, phone=phone, scheme=scheme) as opened:
+        opened.sign_in()
+        for each in pages:
+            opened.go(each)
+            found = cast("list[dict[str, Any]]", Axe().run(opened.page).response["violations"])
+            assert [(each, rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
+            width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert (each, opened.page.evaluate(width)) == (each, 0)
+        assert opened.complaints == []
