@@ -28,6 +28,10 @@ class NoAnswerError(Exception):
     """There is none, and why."""
 
 
+class TooLateError(Exception):
+    """There is no time left for one."""
+
+
 def main(arguments: list[str]) -> int:
     """Answer a hook; return its exit code."""
     try:
@@ -117,7 +121,7 @@ def hooks_place(environment: dict[str, str]) -> str:
     name = "server" if ledger == f"{state}/ledger.db" else _server_name(ledger)
     place = f"{folder}/{name}.hooks"
     if len(place.encode("utf-8", "surrogateescape")) > _LONGEST_SOCKET:
-        return f"/tmp/interlock-{os.getuid()}/{name}.hooks"  # noqa: S108 - made for this user alone
+        return f"/tmp/interlock-{os.getuid()}/{_server_name(ledger)}.hooks"  # noqa: S108 - made for this user alone
     return place
 
 
@@ -183,7 +187,7 @@ def _limit(arguments: list[str]) -> None:
 
 
 def _end_late(_number: int, _frame: object) -> None:
-    raise NoAnswerError("the deadline has passed")
+    raise TooLateError("the deadline has passed")
 
 
 def _read_all(end: int) -> bytes:

@@ -224,7 +224,8 @@ def current_server_places(ledger: str) -> ServerPlaces:
     folder = shared / "interlock" if shared.is_absolute() and shared.is_dir() else state / "run"
     name = "server" if ledger == str(state / "ledger.db") else _server_name(ledger)
     if len(os.fsencode(folder / f"{name}.hooks")) > _LONGEST_SOCKET:
-        folder = Path(f"/tmp/interlock-{os.getuid()}")  # noqa: S108 - made for this user alone
+        # Made for this user alone; ledgers of several homes meet there.
+        folder, name = Path(f"/tmp/interlock-{os.getuid()}"), _server_name(ledger)  # noqa: S108 - see above
     return ServerPlaces(
         folder=folder,
         socket=folder / f"{name}.http",

@@ -1,25 +1,24 @@
-"""A server for hooks in a process of its own, and hooks as clients run them."""
+"""Hooks as clients run them, and whoever answers them: real processes of a user of their own."""
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator, Mapping, Sequence
+import tempfile
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from interlock import hook_entry, settings
-from interlock.server.hooks.hook_desk import HookDesk
-from interlock.server.hooks.hook_socket import HookSocket
-from interlock.server.hooks.own_dialect import OWN_DIALECT
-from interlock.service.aio import LoopDriver
-from interlock.service.ledgers import open_governor
+from interlock import Interlock, hook_entry
+from interlock.model.run import RunState
+from interlock.server.desk import Listening
 
 ENTRY = hook_entry.__file__
 
@@ -37,60 +36,90 @@ class Home:
             "PATH": os.environ["PATH"],
         }
         self.place = hook_entry.hooks_place(self.environment)
-        Path(self.place).parent.mkdir(mode=0o700)
 
     def hook(
-        self,
-        payload: object,
-        *args: str,
-        dialect: str = "interlock",
-        environment: Mapping[str, str] | None = None,
+        self, payload: object, *args: str, dialect: str = "interlock", **environment: str
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a hook to its end."""
         given = payload if isinstance(payload, bytes) else msgspec.json.encode(payload)
         return subprocess.run(
-            self.command(dialect, *args),
+            [sys.executable, "-I", "-S", ENTRY, dialect, *args],
             input=given,
             capture_output=True,
             check=False,
-            env={**self.environment, **(environment or {})},
+            env={**self.environment, **environment},
             cwd=self.folder,
         )
 
-    def command(self, *args: str) -> Sequence[str]:
-        return [sys.executable, "-I", "-S", ENTRY, *args]
+    def begun(self, payload: object, *args: str) -> subprocess.Popen[bytes]:
+        """Begin a hook; it has been told everything."""
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", ENTRY, "interlock", *args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.environment,
+            cwd=self.folder,
+        )
+        assert process.stdin is not None
+        process.stdin.write(msgspec.json.encode(payload))
+        process.stdin.close()
+        process.stdin = None
+        return process
 
     @contextmanager
     def served(self) -> Generator[subprocess.Popen[bytes]]:
         """Have a server answer, until the end or until it is killed."""
-        server = subprocess.Popen(
-            [sys.executable, __file__], env=self.environment, stdout=subprocess.PIPE, cwd="/"
-        )
-        try:
-            assert server.stdout is not None
-            assert server.stdout.readline() == b"ready\n"
-            yield server
-        finally:
-            server.kill()
-            server.communicate()
+        with subprocess.Popen(
+            [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", "--json"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            cwd="/",
+        ) as server:
+            try:
+                assert server.stdout is not None
+                assert server.stdout.readline()
+                yield server
+            finally:
+                server.kill()
+
+    def running(self) -> Listening | None:
+        """Return what the server that hooks started says about itself."""
+        note = Path(self.place).with_suffix(".json")
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            return msgspec.json.decode(note.read_bytes(), type=Listening)
+        return None
+
+    def asked(self, line: bytes) -> bytes:
+        """Return what the server says to a line, until it has no more to say."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self.place)
+            connection.sendall(line)
+            connection.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    @contextmanager
+    def ledger(self, monkeypatch: pytest.MonkeyPatch) -> Generator[Interlock]:
+        """Open the ledger that everybody here asks."""
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+        with Interlock.open() as interlock:
+            yield interlock
+
+
+def sessions(interlock: Interlock) -> Sequence[RunState]:
+    """Return the run of every session, as it is on record."""
+    rows = interlock.ledger.rows.runs(limit=100)
+    return [interlock.governor.state(row.id) for row in rows if row.agent == "agent"]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
-
-
-async def _serve() -> None:
-    places = settings.current_server_places(settings.current_ledger_places().ledger)
-    listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(places.hooks))
-    governor = open_governor(None)
-    door = HookSocket(HookDesk(governor, LoopDriver(), OWN_DIALECT))
-    await door.start(listening)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(_serve())
+def home() -> Generator[Home]:
+    """A user, whose server ends with the test; the path is short, as a socket's has to be."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        own = Home(Path(folder))
+        yield own
+        found = own.running()
+        if found is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(found.pid, signal.SIGKILL)

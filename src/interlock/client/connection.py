@@ -119,7 +119,7 @@ class Connection:
         """Return the answer; raise the error that the server tells of."""
         body = self._sent(request)
         try:
-            return msgspec.json.decode(body, type=answer)
+            return _decoder(answer).decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise LedgerError(
                 f"{self.place} answered `{request.method} {request.path}` with what is not"
@@ -233,7 +233,7 @@ class Connection:
         told: _Told | None = None
         if kind == _PROBLEM:
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-                told = msgspec.json.decode(body, type=_Told)
+                told = _decoder(_Told).decode(body)
         if told is None or not told.type.startswith(_URN):
             return LedgerError(
                 f"{self.place} answered `{request.method} {request.path}` with status {status}, and"
@@ -283,6 +283,22 @@ def _made(address: Address) -> http.client.HTTPConnection:
             address.host, address.port, timeout=_ANSWER_S, context=trusted
         )
     return http.client.HTTPConnection(address.host, address.port, timeout=_ANSWER_S)
+
+
+_MAKING: Final = threading.Lock()
+_DECODERS: Final[dict[object, msgspec.json.Decoder[Any]]] = {}
+
+
+def _decoder(answer: type[T]) -> msgspec.json.Decoder[T]:
+    """Return what reads an answer.
+
+    INVARIANT: it is made by one thread at a time: two that read a type at once, before anybody has
+    read it, end the process.
+    """
+    with _MAKING:
+        if answer not in _DECODERS:
+            _DECODERS[answer] = msgspec.json.Decoder(answer)
+    return _DECODERS[answer]
 
 
 def _encoded(body: Mapping[str, object]) -> bytes:

@@ -110,13 +110,12 @@ def action_from_request(request: Mapping[str, object]) -> Action:
 
 def request_from_action(action: Action) -> dict[str, object]:
     """Return the table that describes an action."""
-    match action:
-        case CommandAction(command=command, cwd=cwd):
-            return {"command": command, "cwd": cwd}
-        case ToolAction(name=name, params=params):
-            return {"tool": name, "params": params}
-        case EditAction(path=path, content=content, old=old, diff_lines=diff_lines):
-            return {"path": path, "content": content, "old": old, "diff_lines": diff_lines}
+    if isinstance(action, CommandAction):
+        return {"command": action.command, "cwd": action.cwd}
+    if isinstance(action, ToolAction):
+        return {"tool": action.name, "params": action.params}
+    names = ("path", "content", "old", "diff_lines")
+    return {name: getattr(action, name) for name in names}
 
 
 def _text(request: Mapping[str, object], field: str) -> str:

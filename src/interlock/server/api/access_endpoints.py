@@ -9,11 +9,12 @@ import msgspec
 
 from interlock.errors import UnavailableError
 from interlock.model.entrance import entrance
+from interlock.model.operator import Token
 from interlock.model.principal import Scope
 from interlock.server.access.sign_in import LINK_S
 from interlock.server.endpoint import Call, Endpoint
 from interlock.service.operations import Operations
-from interlock.service.people.operators import Token, proven
+from interlock.service.people.operators import proven
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True):
