@@ -4,8 +4,8 @@
 
 The first part is measured on this machine: what an action weighs in the ledger and in an archive,
 its answer and its report, and how many are made durable per second by one and by sixteen threads.
-The second is arithmetic. The third plays shards whose heads are anchored in a parent chain, and changes one
-behind its back.
+The second is arithmetic. The third plays shards whose heads are anchored in a parent chain, and
+changes one behind its back.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def test_the_same_key_is_answered_once(client: Client) -> None:
 def test_errors_are_those_of_the_ledger(client: Client, served: Served) -> None:
     run = client.run("a task")
 
-    with pytest.raises(InputError, match="takes no `comand`"):
-        run.ask(comand="ls")  # pyright: ignore[reportCallIssue] - as a caller might
+    with pytest.raises(InputError, match="takes no `lines`"):
+        run.ask(lines="ls")  # pyright: ignore[reportCallIssue] - as a caller might
     with pytest.raises(InputError, match="is not an action of run"):
         run.observe("elsewhere:1")
     with pytest.raises(UnknownError, match="there is no run"):

@@ -22,7 +22,7 @@ from loop.webhook_server import answers, webhook_server
 from service.ledgers import HandClock, operator_of, records_of
 
 PUSH = "git push --force origin topic"
-SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+SECRET = "whsec" + "_c2VjcmV0IG9mIG1hbnkgYnl0ZXM="
 CONSOLE = "https://interlock.example.com"
 
 
