@@ -72,8 +72,9 @@ def test_what_is_sent_again_under_its_key_counts_once(
 @pytest.mark.parametrize("word", ["actions", "usage"])
 def test_another_request_under_the_same_key_is_refused(served: Served, word: str) -> None:
     run = served.run()
-    one: dict[str, object] = LINE if word == "actions" else {"usage": {"input_tokens": 1}}
-    other = {"action": {"command": "pwd"}} if word == "actions" else {"usage": {"input_tokens": 2}}
+    is_action = word == "actions"
+    one = LINE if is_action else {"usage": {"input_tokens": 1}}
+    other = {"action": {"command": "pwd"}} if is_action else {"usage": {"input_tokens": 2}}
     assert served.post(f"/v1/runs/{run}/{word}", one, headers=KEY).status == 200
 
     answer = served.post(f"/v1/runs/{run}/{word}", other, headers=KEY)
@@ -146,13 +147,16 @@ def test_a_server_that_was_killed_in_between_knows_what_was_done(tmp_path: Path)
             asked = server.ask("POST", f"{path}/actions", LINE, token=agent, headers=KEY)
             step = server.ask("POST", f"{path}/steps", {"said": "on"}, token=agent, headers=KEY)
             event = server.ask("POST", "/v1/events", NOTE, token=agent, headers=KEY)
-            answers.append([run, asked, step, event])
+            spent = {"usage": {"input_tokens": 5}}
+            used = server.ask("POST", f"{path}/usage", spent, token=agent, headers=KEY)
+            answers.append([run, asked, step, event, used])
+            state = server.ask("GET", f"{path}/state", token=agent)
+            assert state.value["spent"]["tokens"] == 5
             server.kill()
 
     first, again = answers
-    assert (
-        [each.status for each in first] == [each.status for each in again] == [201, 200, 200, 202]
-    )
+    assert [each.status for each in first] == [201, 200, 200, 202, 200]
+    assert [each.status for each in again] == [201, 200, 200, 202, 200]
     assert first[0].value["id"] == again[0].value["id"]
     assert first[1].value["action_id"] == again[1].value["action_id"]
     assert (first[2].value["seq"], again[2].value["repeated"]) == (again[2].value["seq"], True)

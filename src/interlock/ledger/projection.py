@@ -220,6 +220,8 @@ def _settle(
     if isinstance(event, events.ActionObserved):
         released = event.released
         _note_report(projection, record, event)
+    elif event.key is not None:
+        projection.put_key(KeyRow(record.run, event.key, record.seq, event.digest))
     for scope in event.scopes:
         account = settled(
             projection.account(scope),

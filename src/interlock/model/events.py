@@ -256,6 +256,9 @@ class UsageReported(DomainEvent, frozen=True, kw_only=True, tag="usage-reported"
     cost_micros: int | None = None
     scopes: tuple[str, ...] = ()
     spent: Amounts = NOTHING
+    key: str | None = None
+    digest: str = ""
+    """Keyed digest of exactly what was reported, for a report that has a key."""
 
 
 class ReservationLapsed(DomainEvent, frozen=True, kw_only=True, tag="reservation-lapsed"):

@@ -62,7 +62,7 @@ from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.finish_question import FinishQuestion
-from interlock.service.questions.question import Entry, Question
+from interlock.service.questions.question import Entry, Question, keyed_report
 from interlock.service.questions.run_entries import person_heard, starting
 from interlock.service.questions.step_question import StepQuestion
 from interlock.service.questions.stop_question import StopQuestion
@@ -218,11 +218,18 @@ class RunOperations:
         return await self._record(lambda asked: observations.observe_unasked(asked, what, report))
 
     @entrance
-    async def usage(self, usage: Given[TokenUsage], *, model: str | None = None) -> UsageReported:
-        """Report that a model was called."""
-        return await self._record(
-            lambda asked: observations.report_usage(asked, cast("TokenUsage", usage), model=model)
-        )
+    async def usage(
+        self, usage: Given[TokenUsage], *, model: str | None = None, key: str | None = None
+    ) -> UsageReported:
+        """Report that a model was called; sent again under its key, it is counted once."""
+        used = cast("TokenUsage", usage)
+        said = UsageReported(usage=used, model=model)
+
+        def work(asked: Asked) -> Work[UsageReported]:
+            known, digest = keyed_report(asked.context, "usage", key, said)
+            return observations.report_usage(asked, used, model=model, key=known, digest=digest)
+
+        return await self._record(work)
 
     @entrance
     async def violation(

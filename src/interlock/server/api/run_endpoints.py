@@ -161,7 +161,9 @@ RUN_ENDPOINTS: Final = (
     _question(
         "verdicts", RunOperations.verdict, answers.ReviewAnswer, "Was it good enough?", keyed=True
     ),
-    _question("usage", RunOperations.usage, events.UsageReported, "Report a model's call"),
+    _question(
+        "usage", RunOperations.usage, events.UsageReported, "Report a model's call", keyed=True
+    ),
     _question(
         "violations", RunOperations.violation, events.ViolationRecorded, "Record a broken rule"
     ),

@@ -30,6 +30,7 @@ from interlock.model.events import (
 from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.question_fields import SeenAsIs
 from interlock.model.review import TestCounts
+from interlock.model.rows import KeyRow
 from interlock.model.run import RunState
 from interlock.model.step import COHERENCE_ACTIONS, Belief, Evidence
 from interlock.model.verdict import Decision, Severity
@@ -219,8 +220,10 @@ def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[Act
     return asked.work(plan, charged=scopes)
 
 
-def report_usage(asked: Asked, usage: TokenUsage, *, model: str | None) -> Work[UsageReported]:
-    """Return the work of reporting that a model was called."""
+def report_usage(
+    asked: Asked, usage: TokenUsage, *, model: str | None, key: str | None = None, digest: str = ""
+) -> Work[UsageReported]:
+    """Return the work of reporting that a model was called; under one key it counts once."""
     context = asked.context
     cost = context.prices.cost_micros(model, usage)
     event = UsageReported(
@@ -229,15 +232,32 @@ def report_usage(asked: Asked, usage: TokenUsage, *, model: str | None) -> Work[
         cost_micros=cost,
         scopes=charged_scopes(asked.run, context.clock.now()),
         spent=Amounts(tokens=usage.total, cost_micros=cost or 0),
+        key=key,
+        digest=digest,
     )
 
     def plan(moment: Moment) -> UsageReported:
+        earlier = None if key is None else moment.transaction.key(asked.run.id, key)
+        if earlier is not None:
+            return _same_usage(moment, earlier, digest)
         moment.running()
         moment.append(event)
         alert_after(moment, event.scopes)
         return event
 
     return asked.work(plan, charged=event.scopes)
+
+
+def _same_usage(moment: Moment, earlier: KeyRow, digest: str) -> UsageReported:
+    """Return what was reported under a key before; raise KeyConflictError where it is not this."""
+    record = moment.transaction.record(earlier.run_id, earlier.seq)
+    event = None if record is None else record.event
+    if earlier.digest != digest or not isinstance(event, UsageReported):
+        raise KeyConflictError(
+            f"the key `{earlier.key.partition(':')[2][:60]}` stands for another report in run"
+            f" `{earlier.run_id}`: use a new key for a new one"
+        )
+    return event
 
 
 def record_violation(asked: Asked, violation: ViolationRecorded) -> Work[ViolationRecorded]:
