@@ -44,6 +44,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """The same as it was sent."""
     key: str | None = None
     """What tells this request from others, where it was said."""
+    last_event: str = ""
+    """The last event that whoever asks for live ones has seen."""
 
     @property
     def words(self) -> Operations:

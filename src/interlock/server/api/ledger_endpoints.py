@@ -76,8 +76,9 @@ async def _verify(call: Call) -> Verification:
 
 async def _stream(call: Call) -> Streamed:
     """Send what is recorded, by its ids, as it is recorded."""
-    news = call.desk.news
-    after = call.query.get("after", news.position)
+    news, seen = call.desk.news, call.last_event
+    is_place = seen.isascii() and seen.isdecimal() and len(seen) < 16
+    after = int(seen) if is_place else call.query.get("after", news.position)
     return Streamed(partial(stream, news, after))
 
 
