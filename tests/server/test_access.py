@@ -56,7 +56,7 @@ def asked(house: Served, endpoint: Endpoint, token: str | None) -> Reply:
     path = re.sub(r"\{(\w+)(?::path)?\}", lambda at: values.get(at[1], "nothing"), endpoint.path)
     query = {name: run if name == "run" else "1" for name in endpoint.needs}
     path += f"?{urlencode(query)}" if query else ""
-    body = None if endpoint.method in ("GET", "DELETE") else {}
+    body: dict[str, object] | None = None if endpoint.method in ("GET", "DELETE") else {}
     return house.ask(endpoint.method, path, body, token=token)
 
 
@@ -275,7 +275,7 @@ def test_a_form_of_another_site_is_refused(
 
 def test_signing_out_ends_the_session(house: Served, session: str) -> None:
     shown = session.partition("=")[2]
-    scope = {
+    scope: dict[str, object] = {
         "type": "http",
         "scheme": "http",
         "state": {},

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import schemathesis
-from hypothesis import HealthCheck, settings
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
+from hypothesis import settings
+from schemathesis import checks
+from schemathesis.specs.openapi import checks as described
 
 from effort import rounds
 from interlock.model.principal import Scope
@@ -21,17 +16,17 @@ from interlock.server.openapi import openapi_of
 from server.served import Served
 
 schema = schemathesis.openapi.from_dict(openapi_of(ENDPOINTS)).exclude(path="/v1/stream")
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
+CHECKS: list[Any] = [
+    checks.not_a_server_error,
+    described.status_code_conformance,
+    described.content_type_conformance,
+    described.response_headers_conformance,
+    described.response_schema_conformance,
 ]
 
 
 @schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator] - as the library has it
-@settings(max_examples=rounds(short=6, soak=300), suppress_health_check=[*HealthCheck])
+@settings(max_examples=rounds(short=6, soak=300))
 def test_whatever_is_asked_is_answered_as_described(case: Any, shared: Served):
     if "run" in case.path_parameters:
         case.path_parameters["run"] = a_run(shared)
