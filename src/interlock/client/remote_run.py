@@ -269,9 +269,12 @@ class RemoteRun(RemoteOperations):
         return await self._said("observations", table, ActionObserved)
 
     @entrance
-    async def usage(self, usage: Given[TokenUsage], *, model: str | None = None) -> UsageReported:
-        """Report that a model was called."""
-        return await self._said("usage", {"usage": usage, "model": model}, UsageReported)
+    async def usage(
+        self, usage: Given[TokenUsage], *, model: str | None = None, key: str | None = None
+    ) -> UsageReported:
+        """Report that a model was called; sent again under its key, it is counted once."""
+        table = {"usage": usage, "model": model, "key": key}
+        return await self._said("usage", table, UsageReported)
 
     @entrance
     async def violation(

@@ -15,6 +15,7 @@ from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.model.step_statistics import StepStatistics
 from interlock.server.endpoint import Call, Endpoint, Limit, Perform, Place
+from interlock.views.check_results import ReplayResult
 from interlock.views.moment import answer_meant, moment_at
 from interlock.views.run_catalogue import RunLine, children_of
 from interlock.views.step_explanation import Explained, explained
@@ -122,7 +123,7 @@ def _explanation(ledger: Ledger, run_id: str, call: Call) -> Explained:
     return explained(moment_at(ledger.rows, run_id, seq))
 
 
-async def _replay(call: Call) -> object:
+async def _replay(call: Call) -> ReplayResult:
     run = await call.run()
     async with call.desk.heavy:
         return await call.look(lambda: call.desk.replay(run.id))
@@ -172,6 +173,6 @@ HISTORY_ENDPOINTS: Final = (
         agents=True,
         summary="Decide every judgement of a run again, from its record",
         perform=_replay,
-        answer=object,
+        answer=ReplayResult,
     ),
 )
