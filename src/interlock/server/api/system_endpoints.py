@@ -53,6 +53,8 @@ SYSTEM_ENDPOINTS: Final = (
         scope=None,
         summary="What was counted, as Prometheus reads it",
         perform=_metrics,
+        answer=str,
+        kind="text/plain",
     ),
     Endpoint(
         method="GET",
