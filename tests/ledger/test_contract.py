@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -113,11 +115,14 @@ def test_lists_the_runs_that_were_active_last(ledger: Ledger) -> None:
     ledger.execute(appending("s3", a_start(), ONE_OF_EACH["run-finished"], at=NOON + 20))
     ledger.execute(appending("r1", a_violation(), at=NOON + 30))
 
-    def listed(**wanted: str) -> list[str]:
+    def listed(**wanted: Any) -> list[str]:
         return [row.id for row in ledger.rows.runs(limit=10, **wanted)]
 
     assert listed() == ["r1", "s3", "r2"]
     assert [row.id for row in ledger.rows.runs(limit=2)] == ["r1", "s3"]
+    first = ledger.rows.runs(limit=1)[0]
+    following = ledger.rows.runs(limit=1, behind=(first.updated_at, first.id))
+    assert [row.id for row in (first, *following)] == ["r1", "s3"]
     assert listed(agent="critic") == ["r2"]
     assert listed(status=RunStatus.FINISHED.value) == ["s3"]
     assert listed(project="shop", agent="coder") == ["r1", "s3"]
