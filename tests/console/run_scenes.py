@@ -16,7 +16,7 @@ from interlock.model.review import TestCounts
 from interlock.server.access.identity import Identity
 from interlock.server.console.page import ActFunction, Done, Page, PageFunction, Visit
 from interlock.server.console.templates import Frame, rendered
-from interlock.server.desk import Desk, Replay
+from interlock.server.desk.desk import Desk, Replay
 from service.ledgers import HandClock, operator_of
 
 HOSTILE = '</title><script>alert("task")</script> \u202egnp.exe \u2028\x1b[31msummarise\x00'

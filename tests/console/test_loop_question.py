@@ -9,7 +9,7 @@ import pytest
 
 from console.run_scenes import Scene
 from interlock.server.console.inbox_page import question_page
-from interlock.server.desk import Desk
+from interlock.server.desk.desk import Desk
 from loop.conftest import opened_bench
 from loop.loop_bench import JOB, LoopBench, answered
 

@@ -26,7 +26,7 @@ from interlock.server.console.templates import (
     tone,
     word,
 )
-from interlock.server.problem import Problem
+from interlock.server.wire.problem import Problem
 
 _FRAME = Frame(
     now=1_794_787_200_000_000,

@@ -31,8 +31,10 @@ from ledger.events import (
 )
 
 TABLES = ("records", "policies", "seals")
-_NAMES = "records|policies|seals|runs|snapshots|accounts|reservations|keys|approvals|meta|head|gaps"
-_NAMES += "|archived_runs"
+_NAMES = (
+    "records|policies|seals|runs|snapshots|accounts|reservations|keys|approvals|meta|head|gaps"
+    "|archived_runs"
+)
 Value = str | int | float | bytes | None
 Execute = Callable[..., Sequence[tuple[Value, ...]]]
 Attack = Callable[[Execute], None]

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from interlock.server.desk import Desk
+from interlock.server.desk.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
 from interlock.service.interlock import Interlock
 from interlock.service.whereabouts import Listening

@@ -18,7 +18,7 @@ import pytest
 
 from interlock import Interlock, hook_entry
 from interlock.model.run import RunState
-from interlock.server.desk import Listening
+from interlock.server.desk.desk import Listening
 
 ENTRY = hook_entry.__file__
 

@@ -22,7 +22,7 @@ from gates.policies import gates_with
 from interlock import Interlock
 from interlock.backtest.run_replay import replay_result
 from interlock.model.principal import Scope
-from interlock.server.desk import Desk
+from interlock.server.desk.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
 from interlock.service.whereabouts import Listening
 from interlock.settings import ServerPlaces

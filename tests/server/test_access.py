@@ -9,8 +9,8 @@ import pytest
 
 from interlock.model.principal import Scope
 from interlock.server.api.endpoints import ENDPOINTS
-from interlock.server.console.pages import ACTS, PAGES
-from interlock.server.endpoint import Endpoint
+from interlock.server.console.console import ACTS, PAGES
+from interlock.server.desk.endpoint import Endpoint
 from server.served import Reply, Served
 from service.ledgers import PASSPHRASE
 

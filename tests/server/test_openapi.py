@@ -12,7 +12,7 @@ from schemathesis.specs.openapi import checks as described
 from effort import rounds
 from interlock.model.principal import Scope
 from interlock.server.api.endpoints import ENDPOINTS
-from interlock.server.openapi import openapi_of
+from interlock.server.api.openapi import openapi_of
 from server.served import Served
 
 schema = schemathesis.openapi.from_dict(openapi_of(ENDPOINTS)).exclude(path="/v1/stream")

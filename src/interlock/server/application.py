@@ -16,8 +16,8 @@ from interlock.errors import InterlockError
 from interlock.model.principal import Scope as Rights
 from interlock.server.access.identity import EVERYBODY, Identity, require_scope
 from interlock.server.console.console import Console
-from interlock.server.desk import Desk
-from interlock.server.endpoint import (
+from interlock.server.desk.desk import Desk
+from interlock.server.desk.endpoint import (
     NO_CONTENT,
     Call,
     Endpoint,
@@ -25,10 +25,9 @@ from interlock.server.endpoint import (
     Streamed,
     query_of,
 )
-from interlock.server.problem import Refused, problem_of
-from interlock.server.question_lane import LongWay, Plain
-from interlock.server.repeats import Asked
-from interlock.server.wire import (
+from interlock.server.desk.question_lane import LongWay, Plain
+from interlock.server.desk.repeats import Asked
+from interlock.server.wire.http_message import (
     Message,
     Receiver,
     Scope,
@@ -39,6 +38,7 @@ from interlock.server.wire import (
     send_answer,
     whole_body,
 )
+from interlock.server.wire.problem import Refused, problem_of
 
 _LOG: Final = logging.getLogger("interlock.server")
 _PROBLEM: Final = "application/problem+json"

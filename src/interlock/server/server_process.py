@@ -24,7 +24,7 @@ from interlock.ports import Dialect
 from interlock.server.access.peer import peer_of_socket
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
-from interlock.server.desk import Desk
+from interlock.server.desk.desk import Desk
 from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.hook_socket import HookSocket
 from interlock.server.hooks.own_dialect import OWN_DIALECT

@@ -8,8 +8,8 @@ import logging
 from typing import Final
 
 from interlock.errors import InterlockError
-from interlock.server.desk import Desk
-from interlock.server.news import Subscriber
+from interlock.server.desk.desk import Desk
+from interlock.server.desk.news import Subscriber
 from interlock.service.archives import ArchiveWritten, archive_as_policy_says
 from interlock.service.deliveries.notifications import Due, Notifier
 from interlock.views.grounds import Grounds

@@ -29,7 +29,7 @@ from interlock.views.check_results import ReplayResult
 
 if TYPE_CHECKING:
     from interlock.cli.demo.demo_server import Demo
-    from interlock.server.desk import Desk
+    from interlock.server.desk.desk import Desk
     from interlock.server.server_process import ServerOptions
     from interlock.server.telemetry.traces import Telemetry
     from interlock.service.whereabouts import Listening
@@ -124,7 +124,7 @@ def run_server(
     import uvloop  # noqa: PLC0415 - only with the extra
 
     from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - the same
-    from interlock.server.desk import Desk  # noqa: PLC0415 - the same
+    from interlock.server.desk.desk import Desk  # noqa: PLC0415 - the same
     from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
     from interlock.server.upkeep import archive_what_is_old, notify_people  # noqa: PLC0415 - the same
 

@@ -16,7 +16,7 @@ from interlock.service.ledgers import open_governor
 from interlock.service.policies.policy_files import load_policy
 
 if TYPE_CHECKING:
-    from interlock.server.desk import Desk
+    from interlock.server.desk.desk import Desk
 
 _LEAST_COST: Final = 2
 """The passphrase is random and nobody has to type it: stretching it would help nobody."""

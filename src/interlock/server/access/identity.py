@@ -13,9 +13,9 @@ from interlock.model.principal import Principal, PrincipalKind, Scope
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Clock
 from interlock.server.access.peer import Peer, pids_at
-from interlock.server.problem import Refused
-from interlock.server.wire import Scope as AsgiScope
-from interlock.server.wire import header
+from interlock.server.wire.http_message import Scope as AsgiScope
+from interlock.server.wire.http_message import header
+from interlock.server.wire.problem import Refused
 from interlock.service.people.credentials import Authentication, authenticated
 from interlock.service.people.operators import all_tokens, refuse_descendants
 

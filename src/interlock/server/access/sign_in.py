@@ -8,14 +8,12 @@ from typing import Final, NamedTuple
 
 from interlock.ports import Clock
 from interlock.server.access.identity import cookie_name
-from interlock.server.wire import Scope as AsgiScope
+from interlock.server.wire.http_message import Scope as AsgiScope
 from interlock.service.people.credentials import SESSION_S
 
 LINK_S: Final = 10 * 60
 """How long a link can be opened."""
 _MOST_LINKS: Final = 100
-_TRIES: Final = 10
-_WITHIN_S: Final = 60
 
 
 class _Link(NamedTuple):
@@ -45,23 +43,6 @@ class Links:
         """Return the token that a link stands for, this once; None where it opens nothing."""
         link = self._open.pop(_digest(code), None)
         return None if link is None or link.until <= self._clock.now() else link.token
-
-
-class Attempts:
-    """Who tried to sign in lately; whoever guesses has to wait."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._at: list[int] = []
-
-    def is_crowded(self) -> bool:
-        """Note one more try; return whether there were too many within a minute."""
-        now = self._clock.now()
-        self._at = [each for each in self._at if now - each < _WITHIN_S * 1_000_000]
-        if len(self._at) >= _TRIES:
-            return True
-        self._at.append(now)
-        return False
 
 
 def session_cookie(scope: AsgiScope, session: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from interlock.model.entrance import entrance
 from interlock.model.operator import Token
 from interlock.model.principal import Scope
 from interlock.server.access.sign_in import LINK_S
-from interlock.server.endpoint import Call, Endpoint
+from interlock.server.desk.endpoint import Call, Endpoint
 from interlock.service.operations import Operations
 from interlock.service.people.operators import proven
 

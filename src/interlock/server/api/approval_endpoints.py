@@ -14,7 +14,7 @@ from interlock.model.approval import Approval, ApprovalState
 from interlock.model.principal import Scope
 from interlock.model.rows import RunRow
 from interlock.server.access.identity import is_agent
-from interlock.server.endpoint import Call, Endpoint, Limit, Name, Perform, Word
+from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name, Perform, Word
 from interlock.service.operations import Operations
 
 _LONGEST_WAIT_S: Final = 300

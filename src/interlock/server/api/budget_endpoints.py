@@ -15,7 +15,7 @@ from interlock.model.budget import Dimension
 from interlock.model.events import BudgetChanged, Undone
 from interlock.model.principal import Scope
 from interlock.model.step import Checkpoint
-from interlock.server.endpoint import Call, Endpoint, Limit, Name
+from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name
 from interlock.service.operations import Operations
 from interlock.service.records.undo_records import found_undo, look_at_undo
 from interlock.views.run_view import account_value, balance_of, checkpoints_among

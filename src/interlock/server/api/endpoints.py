@@ -14,11 +14,11 @@ from interlock.server.api.budget_endpoints import BUDGET_ENDPOINTS
 from interlock.server.api.history_endpoints import HISTORY_ENDPOINTS
 from interlock.server.api.ledger_endpoints import LEDGER_ENDPOINTS
 from interlock.server.api.loop_endpoints import LOOP_ENDPOINTS
+from interlock.server.api.openapi import openapi_of
 from interlock.server.api.policy_endpoints import POLICY_ENDPOINTS
 from interlock.server.api.run_endpoints import RUN_ENDPOINTS
 from interlock.server.api.system_endpoints import SYSTEM_ENDPOINTS
-from interlock.server.endpoint import Call, Endpoint
-from interlock.server.openapi import openapi_of
+from interlock.server.desk.endpoint import Call, Endpoint
 
 _ASKED: Final[Sequence[Endpoint]] = (
     *RUN_ENDPOINTS,

@@ -14,7 +14,7 @@ from interlock.model.principal import Scope
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
 from interlock.model.step_statistics import StepStatistics
-from interlock.server.endpoint import Call, Endpoint, Limit, Perform, Place
+from interlock.server.desk.endpoint import Call, Endpoint, Limit, Perform, Place
 from interlock.views.check_results import ReplayResult
 from interlock.views.moment import answer_meant, moment_at
 from interlock.views.run_catalogue import RunLine, children_of

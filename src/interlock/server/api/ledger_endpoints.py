@@ -8,9 +8,9 @@ from typing import Final
 from interlock.model.entrance import entrance
 from interlock.model.principal import Scope
 from interlock.model.rows import WrittenRow
-from interlock.server.endpoint import Call, Endpoint, Place, Streamed
-from interlock.server.live import stream
-from interlock.server.wire import Receiver, Sender
+from interlock.server.desk.endpoint import Call, Endpoint, Place, Streamed
+from interlock.server.desk.live import stream
+from interlock.server.wire.http_message import Receiver, Sender
 from interlock.views.ledger_view import (
     LedgerInfo,
     Verification,

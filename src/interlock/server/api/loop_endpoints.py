@@ -12,7 +12,7 @@ from interlock.model.entrance import entrance
 from interlock.model.principal import Principal, Scope
 from interlock.model.recommendation import Recommendation
 from interlock.model.system_loop import DEFAULT_SCOPE, Note, Trigger
-from interlock.server.endpoint import Call, Endpoint, Limit, Perform, Word
+from interlock.server.desk.endpoint import Call, Endpoint, Limit, Perform, Word
 from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.cycles.recommendation_desk import RecommendationDesk

@@ -12,7 +12,7 @@ from interlock.model.entrance import entrance
 from interlock.model.principal import Scope
 from interlock.model.verdict import Explanation
 from interlock.policy.config.policy_changes import policy_changes_between
-from interlock.server.endpoint import Call, Endpoint, Limit
+from interlock.server.desk.endpoint import Call, Endpoint, Limit
 from interlock.service.people.operators import proven
 from interlock.service.policies.policy_draft import adopt_text
 from interlock.views.action_explanation import explain

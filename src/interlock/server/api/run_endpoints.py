@@ -14,8 +14,8 @@ from interlock.model.question_fields import Seen
 from interlock.model.review import Report
 from interlock.model.step import Belief
 from interlock.server.access.identity import is_agent
-from interlock.server.endpoint import Call, Endpoint, Limit, Name, Perform, Word
-from interlock.server.problem import Refused
+from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name, Perform, Word
+from interlock.server.wire.problem import Refused
 from interlock.service.aio import AsyncInterlock
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from interlock.ports import ALL
-from interlock.server.desk import Desk
-from interlock.server.endpoint import Call, Endpoint, PlainText
+from interlock.server.desk.desk import Desk
+from interlock.server.desk.endpoint import Call, Endpoint, PlainText
 from interlock.server.telemetry.metrics import CONTENT_TYPE
 
 

@@ -14,14 +14,22 @@ from interlock.model.principal import Scope as Rights
 from interlock.model.run import LEDGER_RUN
 from interlock.server.access.identity import EVERYBODY, Identity, cookie, require_scope
 from interlock.server.access.sign_in import session_cookie
-from interlock.server.console import sign_in_page
+from interlock.server.console import (
+    decision_page,
+    inbox_page,
+    loop_status_page,
+    overview_page,
+    policy_page,
+    run_detail_page,
+    runs_page,
+    search_page,
+    sign_in_page,
+)
 from interlock.server.console.page import ActFunction, Done, Page, PageFunction, Visit
-from interlock.server.console.pages import ACTS, PAGES
 from interlock.server.console.templates import STATIC, Checked, Frame, rendered, static_path
-from interlock.server.desk import Desk
-from interlock.server.live import stream
-from interlock.server.problem import Problem, Refused
-from interlock.server.wire import (
+from interlock.server.desk.desk import Desk
+from interlock.server.desk.live import stream
+from interlock.server.wire.http_message import (
     Headers,
     Receiver,
     Scope,
@@ -30,6 +38,7 @@ from interlock.server.wire import (
     send_answer,
     whole_body,
 )
+from interlock.server.wire.problem import Problem, Refused
 from interlock.views.loop_view import loop_state
 
 Asgi = Callable[[Scope, Receiver, Sender], Awaitable[None]]
@@ -41,6 +50,24 @@ _FOR_EVER: Final = (("cache-control", "public, max-age=31536000, immutable"),)
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR_S: Final = 31_536_000
 _HOME: Final = "/"
+
+PAGES: Final[Sequence[tuple[str, PageFunction]]] = (
+    *overview_page.PAGES,
+    *inbox_page.PAGES,
+    *runs_page.PAGES,
+    *run_detail_page.PAGES,
+    *decision_page.PAGES,
+    *policy_page.PAGES,
+    *loop_status_page.PAGES,
+    *search_page.PAGES,
+)
+ACTS: Final[Sequence[tuple[str, ActFunction]]] = (
+    *inbox_page.ACTS,
+    *run_detail_page.ACTS,
+    *decision_page.ACTS,
+    *policy_page.ACTS,
+    *loop_status_page.ACTS,
+)
 
 
 class Console:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from interlock.server.access.identity import Identity
-from interlock.server.desk import Desk
+from interlock.server.desk.desk import Desk
 
 
 class Visit(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from interlock.errors import InputError, NotPermittedError
 from interlock.server.console.page import Page
-from interlock.server.desk import Desk
+from interlock.server.desk.desk import Desk
 from interlock.service.people.credentials import has_operator
 from interlock.service.people.operators import check_setup
 

@@ -23,8 +23,8 @@ from interlock.errors import InputError
 from interlock.model.hook import HookCall, HookReply
 from interlock.server.access.peer import Peer, peer_of_socket
 from interlock.server.hooks.hook_desk import HookDesk, refusal
-from interlock.server.problem import problem_of
-from interlock.server.wire import json_bytes
+from interlock.server.wire.http_message import json_bytes
+from interlock.server.wire.problem import problem_of
 from interlock.service.run_operations import RunOperations
 
 LARGEST_LINE: Final = 8 * 2**20

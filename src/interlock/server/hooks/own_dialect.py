@@ -31,7 +31,7 @@ from interlock.model.hook import (
     StepAsked,
     StopAsked,
 )
-from interlock.server.wire import json_bytes
+from interlock.server.wire.http_message import json_bytes
 
 
 class _Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,16 +10,16 @@ from interlock.errors import UnavailableError
 from interlock.ledger.abbreviations import found_run
 from interlock.model.principal import Principal
 from interlock.server.access.identity import Doorkeeper, Identity, is_agent
-from interlock.server.access.rate import RateLimit
-from interlock.server.access.sign_in import Attempts, Links
-from interlock.server.driver import ServerDriver
-from interlock.server.last_checks import LastChecks
-from interlock.server.news import News
-from interlock.server.problem import Refused
-from interlock.server.question_lane import QuestionLane
-from interlock.server.repeats import Repeats
+from interlock.server.access.limits import Attempts, RateLimit
+from interlock.server.access.sign_in import Links
+from interlock.server.desk.driver import ServerDriver
+from interlock.server.desk.last_checks import LastChecks
+from interlock.server.desk.news import News
+from interlock.server.desk.question_lane import QuestionLane
+from interlock.server.desk.repeats import Repeats
 from interlock.server.telemetry.metrics import Metrics
 from interlock.server.telemetry.record_feed import RecordFeed, Taker
+from interlock.server.wire.problem import Refused
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.operations import Operations

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
 from interlock.ports import Clock
-from interlock.server.news import News
+from interlock.server.desk.news import News
 from interlock.service.aio import LoopDriver
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from interlock.server.problem import Refused
+from interlock.server.wire.problem import Refused
 from interlock.views.units import json_text
 
 Scope = MutableMapping[str, Any]

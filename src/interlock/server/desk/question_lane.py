@@ -20,7 +20,7 @@ from interlock.ledger.ledger import Outcome, Work
 from interlock.model.action import action_given
 from interlock.model.answers import Answer
 from interlock.model.principal import Principal
-from interlock.server.wire import LARGE, json_bytes
+from interlock.server.wire.http_message import LARGE, json_bytes
 from interlock.service.governor import Governor
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.question import Asking, Decided

@@ -11,9 +11,9 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.principal import Scope
 from interlock.server.access.identity import Identity
-from interlock.server.desk import Desk
-from interlock.server.problem import Refused
-from interlock.server.wire import LARGE, Receiver, Sender
+from interlock.server.desk.desk import Desk
+from interlock.server.wire.http_message import LARGE, Receiver, Sender
+from interlock.server.wire.problem import Refused
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
 

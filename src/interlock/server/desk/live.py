@@ -8,8 +8,8 @@ from typing import Final
 
 from interlock.model.run import LEDGER_RUN
 from interlock.model.system_loop import LOOP_RUN
-from interlock.server.news import Item, News
-from interlock.server.wire import Receiver, Sender, json_bytes
+from interlock.server.desk.news import Item, News
+from interlock.server.wire.http_message import Receiver, Sender, json_bytes
 
 _KEPT_ALIVE_S: Final = 15.0
 

@@ -20,9 +20,9 @@ import msgspec
 
 from interlock.model.action import CommandAction
 from interlock.model.entrance import MOST, Argument, PathLike
-from interlock.server.endpoint import NO_CONTENT, Endpoint, Word
-from interlock.server.problem import Problem
-from interlock.server.wire import LARGEST_BODY
+from interlock.server.desk.endpoint import NO_CONTENT, Endpoint, Word
+from interlock.server.wire.http_message import LARGEST_BODY
+from interlock.server.wire.problem import Problem
 
 Schema = dict[str, Any]
 

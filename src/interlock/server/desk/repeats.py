@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from interlock.errors import KeyConflictError
-from interlock.server.problem import Refused
+from interlock.server.wire.problem import Refused
 
 _MOST_KNOWN: Final = 2_000
 _LONGEST_KEY: Final = 512
