@@ -36,6 +36,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"interlock\.model\.(budget\.(Amounts|Dimension|Limits)|approval\.Subject)"),
     # Seams for whoever builds on the inside.
     (r"py:.*", r"interlock\.(ledger|ports|service\.(governor|operations|questions))\..*"),
+    (r"py:.*", r"interlock\.model\.(turn_report|patience|step_history)\..*"),
     (r"py:.*", r"interlock\.policy\.(steps\.continue_gate|config\.run_sections)\..*"),
 ]
 

@@ -111,10 +111,10 @@ def test_an_agent_starts_no_run_for_another_or_below_anothers(house: Served) -> 
     assert house.post("/v1/runs", {"task": "x", "parent": run}, as_="other").status == 403
 
 
-@pytest.mark.parametrize("endpoint", every(), ids=named)
+@pytest.mark.parametrize(
+    "endpoint", [each for each in every() if each.path != "/v1/stream"], ids=named
+)
 def test_a_viewer_changes_nothing(house: Served, endpoint: Endpoint) -> None:
-    if endpoint.path == "/v1/stream":
-        pytest.skip("it does not end")
     before = house.desk.ledger.rows.head()
 
     answer = asked(house, endpoint, house.tokens["viewer"])

@@ -205,4 +205,5 @@ def test_a_decision_on_one_wakes_who_waits_on_the_other(
     assert decided.status == 200, decided.body
     [answer] = answers
     assert isinstance(answer, dict)
-    assert answer["decision"] == "allow"
+    # What a person let through carries the finding still.
+    assert answer["decision"] == "warn"

@@ -56,6 +56,7 @@ from interlock.model.events import (
     Record,
     RunStarted,
 )
+from interlock.model.loop_events import CycleDecided
 from interlock.model.order import BEFORE_ALL, followed, passed
 from interlock.model.rows import (
     Changes,
@@ -354,7 +355,7 @@ def policy_named_by(event: Event) -> str | None:
     match event:
         case ActionJudged(verdict=verdict):
             return verdict.policy_hash or None
-        case RunStarted() | ApprovalOpened() | PolicyAdopted():
+        case RunStarted() | ApprovalOpened() | PolicyAdopted() | CycleDecided():
             return event.policy_hash or None
         case _:
             return None
