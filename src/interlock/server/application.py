@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Sequence
 from itertools import count
 from typing import Final
@@ -41,6 +42,7 @@ from interlock.server.wire.http_message import (
 from interlock.server.wire.problem import Refused, problem_of
 
 _LOG: Final = logging.getLogger("interlock.server")
+_REQUEST_LOG: Final = logging.getLogger("interlock.requests")
 _PROBLEM: Final = "application/problem+json"
 _SAFE: Final = ("GET", "HEAD")
 _LONGEST_QUERY: Final = 8_192
@@ -58,6 +60,9 @@ _HEADERS: Final = (
 )
 _PLAIN_HEADERS: Final = ((b"x-content-type-options", b"nosniff"),)
 """What is no page needs no more."""
+_JSON: Final = (b"content-type", b"application/json")
+_NO_STATUS: Final = 0
+_ELSEWHERE: Final = "other"
 _PROCESS: Final = secrets.token_hex(4)
 _REQUESTS: Final = count(1)
 _NOT_KEPT: Final = (b"cache-control", b"no-store")
@@ -78,21 +83,29 @@ class Application:
         self._router = Router([*routes, *self._console.routes], redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receiver, send: Sender) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            raise Refused(400, "only HTTP is spoken here")
+        """Answer one request, and note how that went."""
+        begun = time.perf_counter()
         is_programs = scope["path"].startswith(_PROGRAMS)
         outgoing = _Outgoing(send, _PLAIN_HEADERS if is_programs else _HEADERS)
-        scope["app"] = self
-        scope["state"]["request_id"] = outgoing.request_id
         try:
             self._check(scope)
-            if scope["method"] == "OPTIONS":
-                await self._say_methods(scope, outgoing)
-            elif not await self._shortly(scope, receive, outgoing):
-                await self._router(scope, receive, outgoing)
+            answer = await self._shortly(scope, receive)
+            if answer is None:
+                scope["app"] = self
+                await self._at_length(scope, receive, outgoing)
+            else:
+                await outgoing.send_plain(answer)
         except Exception as error:  # noqa: BLE001 - whatever fails is answered
             await self._tell(error, scope, outgoing)
+        finally:
+            self._note(scope, outgoing, time.perf_counter() - begun)
+
+    async def _at_length(self, scope: Scope, receive: Receiver, send: Sender) -> None:
+        if scope["method"] == "OPTIONS":
+            await self._say_methods(scope, send)
+        else:
+            body = scope["state"].get("body")
+            await self._router(scope, receive if body is None else _sent_again(body), send)
 
     def _check(self, scope: Scope) -> None:
         """Raise Refused for what is no request to this server."""
@@ -100,7 +113,8 @@ class Application:
             raise Refused(400, f"the query is longer than {_LONGEST_QUERY:,} bytes")
         if scope["state"].get("peer") is not None:
             return
-        name = header(scope, b"host").rpartition(":")[0] or header(scope, b"host")
+        host = header(scope, b"host")
+        name = host.rpartition(":")[0] or host
         if name.lower() not in self._hosts:
             # A page elsewhere may have its name point here: its browser then sends that name.
             raise Refused(421, f"this server is not `{name[:100]}`: ask it by its own name")
@@ -112,33 +126,48 @@ class Application:
             raise Refused(404, "there is nothing at this address")
         await send_answer(send, NO_CONTENT, b"", headers=(("allow", ", ".join(sorted(allowed))),))
 
-    async def _shortly(self, scope: Scope, receive: Receiver, send: Sender) -> bool:
-        """Answer a plain question of an agent that is known; return False for everything else."""
+    async def _shortly(self, scope: Scope, receive: Receiver) -> bytes | None:
+        """Answer a plain question of an agent that is known; return None for everything else."""
         path: str = scope["path"]
         if not (path.startswith(_RUNS) and path.endswith(_ACTIONS)) or scope["method"] != "POST":
-            return False
+            return None
         desk = self._desk
-        who = desk.doorkeeper.known_agent(scope)
         run = desk.governor.known(path[len(_RUNS) : -len(_ACTIONS)])
-        if who is None or run is None or not desk.doorkeeper.is_known_own(who, run.agent):
-            return False
+        who = None if run is None else desk.doorkeeper.known_agent(scope)
+        if run is None or who is None or not desk.doorkeeper.is_known_own(who, run.agent):
+            return None
         check_rate(desk, who)
         key = header(scope, b"idempotency-key") or None
-        body = await whole_body(receive)
-        try:
-            answer = await desk.lane.answer(Plain(run.id, who.principal, key, body))
-        except LongWay:
-            await self._router(scope, _sent_again(body), send)
+        if scope["state"].get("is_whole"):
+            body: bytes = (await receive()).get("body", b"")
         else:
-            await send_answer(send, 200, answer)
-        return True
+            body = await whole_body(receive)
+        try:
+            return await desk.lane.answer(Plain(run.id, who.principal, key, body))
+        except LongWay:
+            scope["state"]["body"] = body
+            return None
+
+    def _note(self, scope: Scope, sent: _Outgoing, seconds: float) -> None:
+        """Count a request, and tell of it in the log under its id."""
+        method, route = str(scope["method"]), _route(scope, sent.status)
+        self._desk.metrics.note_request(method, route, sent.status, seconds)
+        if _REQUEST_LOG.isEnabledFor(logging.INFO):
+            fields: dict[str, object] = {
+                "request_id": sent.request_id,
+                "method": method,
+                "route": route,
+                "status": sent.status,
+                "milliseconds": round(seconds * 1000, 3),
+            }
+            _REQUEST_LOG.info("answered", extra={"fields": fields})
 
     async def _tell(self, error: Exception, scope: Scope, outgoing: _Outgoing) -> None:
         error = self._refusal(error, scope)
         told = problem_of(error, outgoing.request_id)
         if not isinstance(error, (Refused, InterlockError)):
             _LOG.exception("request %s failed", outgoing.request_id, exc_info=error)
-        if outgoing.has_begun:
+        if outgoing.status:
             raise error
         headers = error.headers if isinstance(error, Refused) else ()
         if told.status == 503:
@@ -172,6 +201,18 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _PROGRAMS: Final = ("/v1/", "/healthz", "/readyz", "/metrics")
 
 
+def _route(scope: Scope, status: int) -> str:
+    """Return the path with names in place of ids: there are few of those."""
+    path: str = scope["path"]
+    if path.startswith(_RUNS) and path.endswith(_ACTIONS):
+        return f"{_RUNS}{{run}}{_ACTIONS}"
+    if "path_params" not in scope or status == 404:
+        return _ELSEWHERE
+    for name, value in scope["path_params"].items():
+        path = path.replace(f"/{value}", f"/{{{name}}}", 1)
+    return path
+
+
 class _Outgoing:
     """What is sent, with the headers that every answer has."""
 
@@ -179,11 +220,25 @@ class _Outgoing:
         self._send = send
         self._headers = headers
         self.request_id = f"{_PROCESS}{next(_REQUESTS):08x}"
-        self.has_begun = False
+        self.status = _NO_STATUS
+        """What was answered, once that has begun."""
+
+    async def send_plain(self, body: bytes) -> None:
+        """Send what was asked shortly: nobody else has a say in it."""
+        self.status = 200
+        headers = [
+            _JSON,
+            (b"content-length", b"%d" % len(body)),
+            _NOT_KEPT,
+            *_PLAIN_HEADERS,
+            (b"x-request-id", self.request_id.encode()),
+        ]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.has_begun = True
+            self.status = message["status"]
             own = list(message["headers"])
             if not any(name == b"cache-control" for name, _ in own):
                 own.append(_NOT_KEPT)

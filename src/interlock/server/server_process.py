@@ -28,7 +28,6 @@ from interlock.server.desk.desk import Desk
 from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.hook_socket import HookSocket
 from interlock.server.hooks.own_dialect import OWN_DIALECT
-from interlock.server.telemetry.observed import ObservedApplication
 from interlock.service.whereabouts import Listening, locked, running_server, write_note
 from interlock.settings import ServerPlaces
 
@@ -39,6 +38,9 @@ _GRACE_S: Final = 10
 _HEAD_S: Final = 15.0
 """So long a client may take to say what it wants."""
 _LARGEST_HEAD: Final = 64 * 1024
+_LARGEST_BODY: Final = 2**40
+"""Bodies are counted where they are read."""
+_TOO_LARGE: Final = "the head of the request is too large"
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _MOMENT_S: Final = 0.02
 
@@ -80,33 +82,32 @@ class _Protocol(HttpToolsProtocol):
         connection = transport.get_extra_info("socket")
         peer = peer_of_socket(connection)
         self.app_state = {**self.app_state, "peer": peer}
-        self._head_bytes = 0
+        self._unfinished = 0
+        """How much has arrived of a head that is not complete."""
         self._patience = self.loop.call_later(_HEAD_S, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.cancel()
         super().connection_lost(exc)
 
-    def on_message_begin(self) -> None:
-        self._head_bytes = 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        self._count(url)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(name, b": ", value, b"\r\n")
-        super().on_header(name, value)
+    def data_received(self, data: bytes) -> None:
+        self._unfinished += len(data)
+        super().data_received(data)
+        if self._unfinished > _LARGEST_HEAD:
+            self.send_400_response(_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         self._patience.cancel()
+        self._unfinished = -_LARGEST_BODY
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > _LARGEST_HEAD:
+            raise ValueError(_TOO_LARGE)
         super().on_headers_complete()
 
-    def _count(self, *parts: bytes) -> None:
-        self._head_bytes += sum(map(len, parts))
-        if self._head_bytes > _LARGEST_HEAD:
-            raise ValueError("the head of the request is too large")
+    def on_message_complete(self) -> None:
+        self._unfinished = 0
+        self.scope.setdefault("state", {})["is_whole"] = True
+        super().on_message_complete()
 
 
 class _Server(uvicorn.Server):
@@ -157,9 +158,7 @@ class ServerProcess:
         unix, tcp = _unix_socket(places.socket), None
         try:
             tcp = _tcp_socket(options)
-            application = ObservedApplication(
-                Application(self._desk, ENDPOINTS, hosts=options.names), self._desk.metrics
-            )
+            application = Application(self._desk, ENDPOINTS, hosts=options.names)
             servers = [_Server(_config(application, None, None), [unix])]
             if tcp is not None:
                 config = _config(application, options.certificate, options.key)
@@ -258,7 +257,7 @@ async def _beside(work: Background, desk: Desk) -> None:
         await work(desk)
 
 
-def _config(app: ObservedApplication, certificate: Path | None, key: Path | None) -> uvicorn.Config:
+def _config(app: Application, certificate: Path | None, key: Path | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=_Protocol,

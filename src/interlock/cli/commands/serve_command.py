@@ -104,7 +104,7 @@ def serve_command(
 def _show_demo(demo: Demo, desk: Desk, listening: Listening) -> None:
     """Say how to look at it: nothing in it is worth a secret."""
     link = entry_link(desk, listening, demo.token)
-    demo.begin(desk)
+    demo.begin(listening)
     if wants_json():
         print_json({**msgspec.to_builtins(listening), "link": link})
         return

@@ -8,6 +8,7 @@ from itertools import chain, cycle
 from typing import Final, NamedTuple
 
 from interlock.cli.demo.demo_stories import STORIES, Deed, Story
+from interlock.client import Client, ClientRun
 from interlock.errors import InterlockError
 from interlock.model.answers import Answer
 from interlock.model.budget import Budget, TokenUsage
@@ -79,7 +80,7 @@ def _begun(interlock: Interlock, story: Story, runs: dict[str, Run]) -> Run:
     )
 
 
-def _play(run: Run, deed: Deed, wait_s: float | None = None) -> bool:
+def _play(run: Run | ClientRun, deed: Deed, wait_s: float | None = None) -> bool:
     """Do one thing, if it may be done; return False where the run has to wait for a person."""
     if not run.step(deed.says or None):
         return False
@@ -94,7 +95,7 @@ def _play(run: Run, deed: Deed, wait_s: float | None = None) -> bool:
     return not answer.waits_for_person
 
 
-def _asked(run: Run, deed: Deed, wait_s: float | None) -> Answer:
+def _asked(run: Run | ClientRun, deed: Deed, wait_s: float | None) -> Answer:
     if deed.path:
         return run.may_edit(deed.path, deed.content, wait_s=wait_s)
     if deed.tool:
@@ -105,7 +106,7 @@ def _asked(run: Run, deed: Deed, wait_s: float | None) -> Answer:
 class LiveAgents:
     """Agents that ask over the server's own socket, until it is enough."""
 
-    def __init__(self, connect: Callable[[], Interlock], runs: dict[str, Run]) -> None:
+    def __init__(self, connect: Callable[[], Client], runs: dict[str, Run]) -> None:
         self._connect = connect
         self._ids = {task: run.id for task, run in runs.items()}
         self._over = threading.Event()
@@ -128,12 +129,12 @@ class LiveAgents:
             return
         # A server that ends takes its agents with it: nobody has to hear of that.
         try:
-            run = self._connect().resume(self._ids[story.task])
-            self._go_on(run, _left(story))
+            with self._connect() as client:
+                self._go_on(client.resume(self._ids[story.task]), _left(story))
         except (InterlockError, OSError):
             self._over.wait(_AGAIN_S)
 
-    def _go_on(self, run: Run, deeds: Iterable[Deed]) -> None:
+    def _go_on(self, run: ClientRun, deeds: Iterable[Deed]) -> None:
         for deed in deeds:
             if not _play(run, deed, _PATIENCE_S) or self._over.wait(_PACE_S):
                 return

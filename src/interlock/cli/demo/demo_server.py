@@ -5,18 +5,17 @@ from __future__ import annotations
 import secrets
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from interlock import settings
 from interlock.cli.demo.demo_player import DemoClock, LiveAgents, play_past
 from interlock.cli.demo.demo_stories import POLICY
+from interlock.client import connect
 from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock, Run
 from interlock.service.ledgers import open_governor
 from interlock.service.policies.policy_files import load_policy
-
-if TYPE_CHECKING:
-    from interlock.server.desk.desk import Desk
+from interlock.service.whereabouts import Listening
 
 _LEAST_COST: Final = 2
 """The passphrase is random and nobody has to type it: stretching it would help nobody."""
@@ -56,9 +55,9 @@ class Demo:
         self._runs = play_past(interlock, clock)
         return governor
 
-    def begin(self, desk: Desk) -> None:
-        """Let the agents go on."""
-        self._agents = LiveAgents(lambda: Interlock(desk.governor), self._runs)
+    def begin(self, listening: Listening) -> None:
+        """Let the agents go on: they ask over the server's own socket."""
+        self._agents = LiveAgents(lambda: connect(listening.socket), self._runs)
         self._agents.start()
 
     def end(self) -> None:

@@ -1,8 +1,8 @@
 """The short way of the question that is asked most: "may it do this?".
 
-Whatever waits is taken together by one of a few threads, judged, and committed as one group; the
-event loop hears of all the answers at once. It never judges anything itself: a line may take its
-time, and others are answered meanwhile.
+Whatever waits is taken together by one thread, judged, and committed as one group; the event loop
+hears of all the answers at once. It never judges anything itself: a line may take its time, and
+others are then answered by other threads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
@@ -25,8 +26,10 @@ from interlock.service.governor import Governor
 from interlock.service.questions.action_question import ActionQuestion
 from interlock.service.questions.question import Asking, Decided
 
-_THREADS: Final = 2
-_MOST_TOGETHER: Final = 32
+_THREADS: Final = 4
+_MOST_TOGETHER: Final = 64
+_STUCK_S: Final = 0.05
+"""From so long on what comes is not kept waiting behind one long line."""
 
 
 class ActionBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,56 +60,88 @@ class _Asked(NamedTuple):
     answered: asyncio.Future[bytes]
 
 
+class _Worker:
+    """A thread with a queue of its own."""
+
+    def __init__(self, number: int, perform: Callable[[list[_Asked]], None]) -> None:
+        self.waiting: queue.SimpleQueue[list[_Asked] | None] = queue.SimpleQueue()
+        self.busy_since = 0.0
+        """When it took up what it is at; 0 while it waits."""
+        self._perform = perform
+        name = f"interlock-lane-{number}"
+        self.thread = threading.Thread(target=self._serve, name=name, daemon=True)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it has been at the same group for long."""
+        since = self.busy_since
+        return bool(since) and time.monotonic() - since > _STUCK_S
+
+    def _serve(self) -> None:
+        while (group := self.waiting.get()) is not None:
+            is_last = False
+            with contextlib.suppress(queue.Empty):
+                while len(group) < _MOST_TOGETHER:
+                    following = self.waiting.get_nowait()
+                    if following is None:
+                        is_last = True
+                        break
+                    group.extend(following)
+            self.busy_since = time.monotonic()
+            self._perform(group)
+            self.busy_since = 0.0
+            if is_last:
+                return
+
+
 class QuestionLane:
-    """A few threads that answer what waits, a group at a time."""
+    """A thread that answers what waits, a group at a time; others while it is at something long."""
 
     def __init__(self, governor: Governor) -> None:
         self._governor = governor
-        self._waiting: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._workers = [_Worker(number, self._answer) for number in range(_THREADS)]
+        self._asked: list[_Asked] = []
+        """What was asked in this turn of the event loop: a thread is woken once for all of it."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Begin; on the event loop that asks."""
         self._loop = asyncio.get_running_loop()
-        for number in range(_THREADS):
-            name = f"interlock-lane-{number}"
-            thread = threading.Thread(target=self._serve, name=name, daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        for worker in self._workers:
+            worker.thread.start()
 
     async def close(self) -> None:
         """Answer what waits, and end."""
-        for _ in self._threads:
-            self._waiting.put(None)
-        for thread in self._threads:
-            await asyncio.to_thread(thread.join)
+        for worker in self._workers:
+            worker.waiting.put(None)
+        for worker in self._workers:
+            await asyncio.to_thread(worker.thread.join)
 
     async def answer(self, question: Plain) -> bytes:
         """Return the answer as JSON, once it is on the record; raise LongWay where it is none."""
-        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting.put(_Asked(question, answered))
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[bytes] = loop.create_future()
+        if not self._asked:
+            loop.call_soon(self._hand_over)
+        self._asked.append(_Asked(question, answered))
         return await answered
 
-    def _serve(self) -> None:
-        ledger = self._governor.ledger
-        while (first := self._waiting.get()) is not None:
-            group = [first]
-            with contextlib.suppress(queue.Empty):
-                while len(group) < _MOST_TOGETHER:
-                    following = self._waiting.get_nowait()
-                    if following is None:
-                        # It is meant for another thread as well.
-                        self._waiting.put(None)
-                        break
-                    group.append(following)
-            works: list[tuple[Work[Decided[Answer]], object]] = []
-            for asked in group:
-                try:
-                    works.append((self._prepared(asked.question), asked.answered))
-                except Exception as error:  # noqa: BLE001 - whoever asks gets it
-                    self._tell([Outcome(asked.answered, None, error)])
-            ledger.execute_together(works, self._tell)
+    def _hand_over(self) -> None:
+        asked, self._asked = self._asked, []
+        free = next((each for each in self._workers if not each.is_stuck), self._workers[-1])
+        free.waiting.put(asked)
+
+    def _answer(self, group: list[_Asked]) -> None:
+        works: list[tuple[Work[Decided[Answer]], object]] = []
+        for asked in group:
+            try:
+                works.append((self._prepared(asked.question), asked.answered))
+            except Exception as error:  # noqa: BLE001 - whoever asks gets it
+                self._tell([Outcome(asked.answered, None, error)])
+        try:
+            self._governor.ledger.execute_together(works, self._tell)
+        except Exception as error:  # noqa: BLE001 - the same: a ledger that was closed
+            self._tell([Outcome(answered, None, error) for _, answered in works])
 
     def _prepared(self, plain: Plain) -> Work[Decided[Answer]]:
         if len(plain.body) > LARGE:
