@@ -316,7 +316,7 @@ def _tcp_socket(options: ServerOptions) -> socket.socket | None:
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((options.host, options.port))
+        _bind(made, options)
     except OSError as error:
         made.close()
         raise UnavailableError(
@@ -326,6 +326,14 @@ def _tcp_socket(options: ServerOptions) -> socket.socket | None:
     made.listen(_BACKLOG)
     made.setblocking(False)  # noqa: FBT003 - as the library has it
     return made
+
+
+def _bind(made: socket.socket, options: ServerOptions) -> None:
+    """Take the port that was asked for; a demo takes any, where that one is taken."""
+    with contextlib.suppress(OSError) if options.is_demo else contextlib.nullcontext():
+        made.bind((options.host, options.port))
+        return
+    made.bind((options.host, 0))
 
 
 def own_folder(folder: Path) -> None:
