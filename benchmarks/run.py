@@ -10,9 +10,11 @@ from __future__ import annotations
 import accuracy
 import durable
 import edit_speed
+import hook_speed
 import loop_speed
 import review_speed
 import secret_scanning
+import server_load
 import speed
 import step_accuracy
 import step_speed
@@ -36,6 +38,10 @@ def main() -> None:
     edit_speed.main()
     print("\n# The loop")
     loop_speed.main()
+    print("\n# The server")
+    server_load.main()
+    print("\n# Hooks")
+    hook_speed.main()
     print("\n# Secrets")
     secret_scanning.main()
     print("\n# Accuracy")

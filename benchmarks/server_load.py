@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvloop
 
@@ -33,6 +34,9 @@ from speed import TYPICAL
 
 CONNECTIONS = 64
 AGENTS = 8
+LISTENERS = 1_000
+_ROUNDS = 30
+_A_MOMENT_S = 0.1
 REQUESTS = 20_000
 _HERE = Path(__file__)
 _ROOT = _HERE.parents[1]
@@ -53,12 +57,12 @@ def main() -> None:
         for name, each in bare.items():
             rate, spread = _row(each)
             print(line(f"{name}: a bare endpoint of the same stack", rate, "", spread))
-        with _served(home) as (address, socket_path, token, pid):
+        with _served(home) as server:
             for kind, goal in (("typical", ">= 4,000 /s"), ("unseen", ">= 1,500 /s, p99 60 ms")):
-                for name, place in (("http", address), ("unix", socket_path)):
-                    before = _processor_s(pid)
-                    found = _asked(place, token, kind, requests)
-                    each_us = 1e6 * (_processor_s(pid) - before) / requests
+                for name, place in (("http", server.address), ("unix", server.socket)):
+                    before = _processor_s(server.pid)
+                    found = _asked(place, server.tokens, kind, requests)
+                    each_us = 1e6 * (_processor_s(server.pid) - before) / requests
                     beside = f"{bare[name]['rate'] / found['rate']:.1f}x the bare one's time"
                     rate, spread = _row(found)
                     print(
@@ -69,6 +73,21 @@ def main() -> None:
                             f"{spread}; {each_us:.0f} µs of processor time each; {beside}",
                         )
                     )
+
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_woken(server))
+                runner.run(_listened(server))
+
+
+class _Served(NamedTuple):
+    """Where a server is, and who may ask it."""
+
+    address: str
+    socket: str
+    tokens: str
+    """Of agents."""
+    operator: str
+    pid: int
 
 
 def _row(found: dict[str, float]) -> tuple[str, str]:
@@ -89,8 +108,8 @@ def _processor_s(pid: int) -> float:
 
 
 @contextlib.contextmanager
-def _served(home: Path) -> Generator[tuple[str, str, str, int]]:
-    """Start a real server; yield where it is, and a token of an agent."""
+def _served(home: Path) -> Generator[_Served]:
+    """Start a real server."""
     from interlock import Interlock  # noqa: PLC0415 - only who serves needs it
 
     environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
@@ -106,7 +125,7 @@ def _served(home: Path) -> Generator[tuple[str, str, str, int]]:
     server = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         said: dict[str, str] = json.loads(server.stdout.readline() if server.stdout else "{}")
-        yield said["url"], said["socket"], tokens, server.pid
+        yield _Served(said["url"], said["socket"], tokens, operator, server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -153,6 +172,61 @@ def _serve_bare(path: str) -> None:
     print(tcp.getsockname()[1], flush=True)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(uvicorn.Server(config).serve([unix, tcp]))
+
+
+# Who waits.
+
+
+async def _woken(server: _Served) -> None:
+    """Measure how long after a person's word an agent hears of it."""
+    agent, person = await _connected(server.address), await _connected(server.address)
+    token = server.tokens.partition(",")[0]
+    path = await _run(agent, token)
+    times: list[float] = []
+    for number in range(_ROUNDS):
+        table: dict[str, object] = {"action": {"command": f"git push --force origin b{number}"}}
+        asked = json.loads(await agent.ask(path, token, table))
+        waiting = asyncio.create_task(agent.ask(path, token, {**table, "wait_s": 60}))
+        # Until it waits: then nothing but the decision wakes it.
+        await asyncio.sleep(_A_MOMENT_S)
+        at = time.perf_counter()
+        await person.ask(f"/v1/approvals/{asked['approval_id']}/approve", server.operator, {})
+        await waiting
+        times.append(1000 * (time.perf_counter() - at))
+    spread = f"p50 {statistics.median(times):.0f}, most {max(times):.0f} ms"
+    print(line("an agent that waits for a person wakes", spread, "<= 200 ms"))
+
+
+async def _listened(server: _Served) -> None:
+    """Hold many connections that wait for events; measure when the last one hears of one."""
+    before = _resident(server.pid)
+    heard: list[asyncio.StreamReader] = []
+    writers: list[asyncio.StreamWriter] = []
+    for _ in range(LISTENERS):
+        reader, writer = await asyncio.open_unix_connection(server.socket)
+        writer.write(
+            b"GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer %b\r\n\r\n"
+            % server.operator.encode()
+        )
+        await reader.readuntil(b"retry: 1000\n\n")
+        heard.append(reader)
+        writers.append(writer)
+    each_kb = (_resident(server.pid) - before) / LISTENERS / 1024
+    client = await _connected(server.socket)
+    at = time.perf_counter()
+    asking = asyncio.create_task(client.ask("/v1/runs", "", {"task": "news"}))
+    await asyncio.gather(*(each.readuntil(b"event: ") for each in heard))
+    took_ms = 1000 * (time.perf_counter() - at)
+    await asking
+    for writer in writers:
+        writer.close()
+    beside = f"{each_kb:.0f} kB each"
+    name = f"{LISTENERS:,} listeners: the last one hears of a record"
+    print(line(name, f"{took_ms:.0f} ms", "", beside))
+
+
+def _resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 # Who asks.
