@@ -205,10 +205,14 @@ def _way_in(desk: Desk, listening: Listening) -> str:
         return f"{listening.url}/login, or `interlock login` for a link that opens once"
     try:
         check_setup(desk.governor.context)
-        with terminal() as at:
-            at.show(f"open this once, within ten minutes: {entry_link(desk, listening, '')}")
     except NotPermittedError as refusal:
         return str(refusal)
+    try:
+        with terminal() as at:
+            at.show(f"open this once, within ten minutes: {entry_link(desk, listening, '')}")
+    except NotPermittedError:
+        first = "`interlock setup` in a terminal has made the first operator"
+        return f"{listening.url}/login, once {first}"
     return "by the link above: it makes you the first operator"
 
 
