@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES)
 	@touch $@
 
 run: $(STAMP)  ## Serve a demo: agents at work, and a console to look at them
-	@$(BIN)/interlock serve --demo
+	@$(BIN)/interlock serve --demo $(ARGS)
 
 test: $(STAMP) browser  ## Run every check and every test
 	@$(MAKE) --no-print-directory --jobs=$(CORES) lint docs types suite

@@ -129,7 +129,7 @@ def failed_review(scene: Scene, run: Run) -> str:
 def hostile_run(scene: Scene) -> Run:
     """Let an agent name everything so that it would fool whoever reads it."""
     run = scene.interlock.run(
-        HOSTILE, agent="<b onclick=x>triage</b>", client="gemini-cli", project="{{ 7 * 7 }}"
+        HOSTILE, agent="<b onclick=x>triage</b>", client="gemini-cli", project="{{ 'seven' * 7 }}"
     )
     told_step(scene, run, 3_000, HOSTILE)
     ran(scene, run, "cat tickets/4401.txt")

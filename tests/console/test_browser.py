@@ -257,6 +257,13 @@ def test_moves_between_pages_by_keys(ada: Desktop):
         expect(ada.page.get_by_role("heading", name=heading, exact=True).first).to_be_visible()
 
 
+def test_a_slash_leads_to_the_field_that_is_written_into(ada: Desktop):
+    ada.go("/policy")
+    ada.page.keyboard.press("/")
+
+    expect(ada.page.get_by_label("A command, as an agent would send it")).to_be_focused()
+
+
 def test_keys_can_be_switched_off(ada: Desktop):
     ada.go("/keys")
     ada.page.get_by_label("Use single-letter keys").uncheck()
@@ -339,6 +346,18 @@ def test_what_an_agent_writes_is_inert(ada: Desktop, served: Served):
         assert ada.page.title() != "taken"
         assert ada.page.locator("img").count() == 0
         assert "\u202e" not in ada.page.content()
+
+
+def test_no_page_is_wider_than_a_phone(browser: Browser, served: Served):
+    run = served.desk.operations.run("Cut release 2.4.0, " * 20, agent="release-bot", process=0)
+    approval = asked(run, f"{PUSH}-{'long-' * 40}")
+    with desktop(browser, served, phone=True) as phone:
+        phone.sign_in()
+
+        for path in (*_PAGES, f"/inbox/{approval}", f"/runs/{run.id}", "/policy", "/search?q=Cut"):
+            phone.go(path)
+            wide = phone.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert (path, wide) == (path, 0)
 
 
 _PAGES = ("/", "/inbox", "/inbox?show=decided", "/runs", "/search?q=git", "/keys", "/nowhere")

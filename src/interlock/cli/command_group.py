@@ -40,7 +40,7 @@ SUMMARIES: Final = {
     "budget": "Show an account, or give it another limit.",
     "operator": "List who may decide, let others in or go, and change a passphrase.",
     "token": "List the tokens of programs, make one, or let one go.",
-    "login": "Show a link that opens the console once, as you.",
+    "login": "Show a link that opens the console once, as you, within ten minutes.",
     "loop": "What next? Let the loop run, look at it, and stop it.",
     "event": "Tell the loop that something happened.",
     "note": "Leave a note for the loop, and see which ones wait.",
@@ -94,6 +94,7 @@ they used, and decide what waits for a person.
   interlock runs                                   what is at work, and what it used
   interlock watch RUN                              how one run gets on, live
   interlock approvals                              what waits for you
+  interlock serve                                  all of it in a browser, and an API
   interlock loop run                               let it decide what comes next
 """
 

@@ -110,7 +110,7 @@ def login_command() -> None:
     _refuse_json("a link into the console")
     with governing() as interlock:
         token = operator_token(interlock, "open the console")
-    link = _link(token)
+    link = console_link(chosen_place(), token)
     with terminal() as at:
         at.show(f"open this once, within {link['seconds'] // 60} minutes: {link['url']}")
 
@@ -120,9 +120,9 @@ def _refuse_json(what: str) -> None:
         raise InputError(f"{what} is a secret, shown at the terminal only: leave `--json` out")
 
 
-def _link(token: str) -> dict[str, Any]:
-    """Ask the server that runs here for a link."""
-    place = str(settings.current_server_places(chosen_place()).socket)
+def console_link(ledger: str, token: str) -> dict[str, Any]:
+    """Ask the server of a ledger that runs here for a link."""
+    place = str(settings.current_server_places(ledger).socket)
     connection = _SocketConnection(place)
     headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
     try:

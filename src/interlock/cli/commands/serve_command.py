@@ -17,6 +17,7 @@ from interlock.backtest.run_replay import replay_result
 from interlock.cli.call.ledger_access import close_at_exit, current_time
 from interlock.cli.call.options import chosen_place, ledger_call, print_json, show, wants_json
 from interlock.cli.call.terminal import terminal
+from interlock.cli.commands.access_commands import console_link
 from interlock.cli.text.render import Span, Tone, badge_line, labelled_lines, print_lines
 from interlock.errors import NotPermittedError, UnavailableError
 from interlock.service.governor import Governor
@@ -97,14 +98,31 @@ def serve_command(
     if shown is None:
         run_server(lambda: _governor(place), options, show_ready)
     else:
-        run_server(shown.opened, options, partial(_show_demo, shown))
+        run_server(
+            shown.opened,
+            options,
+            partial(_begin_demo, shown),
+            when_other=partial(_show_other_demo, shown),
+        )
         shown.end()
 
 
-def _show_demo(demo: Demo, desk: Desk, listening: Listening) -> None:
-    """Say how to look at it: nothing in it is worth a secret."""
+def _begin_demo(demo: Demo, desk: Desk, listening: Listening) -> None:
     link = entry_link(desk, listening, demo.token)
     demo.begin(listening)
+    _show_demo(listening, link, "Ctrl-C ends it; started once more, it prints another link")
+
+
+def _show_other_demo(demo: Demo, other: Listening) -> None:
+    if other.url is None:
+        _show_other(other)
+        return
+    link = console_link(demo.ledger, demo.token_of_other())["url"]
+    _show_demo(other, link, f"it runs already: process {other.pid}")
+
+
+def _show_demo(listening: Listening, link: str, end: str) -> None:
+    """Say how to look at it: nothing in it is worth a secret."""
     if wants_json():
         print_json({**msgspec.to_builtins(listening), "link": link})
         return
@@ -112,13 +130,15 @@ def _show_demo(demo: Demo, desk: Desk, listening: Listening) -> None:
     lines.extend(labelled_lines("open", link, Tone.STRONG))
     lines.extend(labelled_lines("", "the link opens once, within ten minutes; nothing is run"))
     lines.extend(labelled_lines("ledger", listening.ledger))
-    print_lines([*lines, (Span("  Ctrl-C ends it", Tone.FAINT),)])
+    print_lines([*lines, (Span(f"  {end}", Tone.FAINT),)])
 
 
 def run_server(
     opened: Callable[[], Governor],
     options: ServerOptions,
     when_ready: Callable[[Desk, Listening], None],
+    *,
+    when_other: Callable[[Listening], None] | None = None,
 ) -> None:
     """Serve a ledger until it is enough, unless another server does already."""
     import uvloop  # noqa: PLC0415 - only with the extra
@@ -130,7 +150,7 @@ def run_server(
 
     with only_server(options.places) as other:
         if other is not None:
-            _show_other(other)
+            (when_other or _show_other)(other)
             return
         governor = opened()
         close = close_at_exit(governor.ledger)
@@ -185,10 +205,14 @@ def _way_in(desk: Desk, listening: Listening) -> str:
         return f"{listening.url}/login, or `interlock login` for a link that opens once"
     try:
         check_setup(desk.governor.context)
-        with terminal() as at:
-            at.show(f"open this once, within ten minutes: {entry_link(desk, listening, '')}")
     except NotPermittedError as refusal:
         return str(refusal)
+    try:
+        with terminal() as at:
+            at.show(f"open this once, within ten minutes: {entry_link(desk, listening, '')}")
+    except NotPermittedError:
+        first = "`interlock setup` in a terminal has made the first operator"
+        return f"{listening.url}/login, once {first}"
     return "by the link above: it makes you the first operator"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, cycle
+from itertools import chain, count
 from typing import Final, NamedTuple
 
 from interlock.cli.demo.demo_stories import STORIES, Deed, Story
@@ -19,7 +19,7 @@ from interlock.service.records.context import SystemClock
 
 _MODEL: Final = "claude-sonnet-4-5"
 _MINUTE: Final = 60 * 1_000_000
-_PACE_S: Final = 2.5
+_PACE_S: Final = 5.0
 _PATIENCE_S: Final = 3_600.0
 _AGAIN_S: Final = 30.0
 
@@ -52,7 +52,7 @@ def play_past(interlock: Interlock, clock: DemoClock) -> dict[str, Run]:
         story = moment.story
         if story.task not in runs:
             runs[story.task] = _begun(interlock, story, runs)
-        if story.task not in held and not _play(runs[story.task], moment.deed):
+        if story.task not in held and not play(runs[story.task], moment.deed):
             held.add(story.task)
     clock.at = None
     return runs
@@ -80,9 +80,9 @@ def _begun(interlock: Interlock, story: Story, runs: dict[str, Run]) -> Run:
     )
 
 
-def _play(run: Run | ClientRun, deed: Deed, wait_s: float | None = None) -> bool:
+def play(run: Run | ClientRun, deed: Deed, wait_s: float | None = None) -> bool:
     """Do one thing, if it may be done; return False where the run has to wait for a person."""
-    if not run.step(deed.says or None):
+    if not run.step(deed.says or None, wait_s=wait_s):
         return False
     output = deed.tokens // 12
     run.usage(TokenUsage(input_tokens=deed.tokens - output, output_tokens=output), model=_MODEL)
@@ -130,16 +130,18 @@ class LiveAgents:
         # A server that ends takes its agents with it: nobody has to hear of that.
         try:
             with self._connect() as client:
-                self._go_on(client.resume(self._ids[story.task]), _left(story))
+                self._go_on(client.resume(self._ids[story.task]), what_is_left(story))
         except (InterlockError, OSError):
             self._over.wait(_AGAIN_S)
 
     def _go_on(self, run: ClientRun, deeds: Iterable[Deed]) -> None:
         for deed in deeds:
-            if not _play(run, deed, _PATIENCE_S) or self._over.wait(_PACE_S):
+            if not play(run, deed, _PATIENCE_S) or self._over.wait(_PACE_S):
                 return
+        run.finish()
 
 
-def _left(story: Story) -> Iterator[Deed]:
-    """Yield what an agent does from now on: what it waits for, then the rest over and over."""
-    return chain(story.before[-1:], cycle(story.after))
+def what_is_left(story: Story) -> Iterator[Deed]:
+    """Yield what an agent does from now on: what it waits for, then turn after turn."""
+    turns = count() if story.after else ()
+    return chain(story.before[-1:], (deed.again(turn) for turn in turns for deed in story.after))

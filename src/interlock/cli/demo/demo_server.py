@@ -36,6 +36,14 @@ class Demo:
         """Where its ledger is."""
         return str(self.folder / "ledger.db")
 
+    @property
+    def _token_file(self) -> Path:
+        return self.folder / "token"
+
+    def token_of_other(self) -> str:
+        """Return the token that the demo has which runs already."""
+        return self._token_file.read_text()
+
     def opened(self) -> Governor:
         """Make the ledger anew, with what happened before anybody looked."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -52,6 +60,7 @@ class Demo:
         name, passphrase = settings.user_name(), secrets.token_urlsafe()
         interlock.set_up(name, passphrase, cost=_LEAST_COST)
         self.token = interlock.unlock(name, passphrase)
+        self._token_file.write_text(self.token)
         self._runs = play_past(interlock, clock)
         return governor
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+_FIRST_TURN: Final = 4402
+
 
 class Deed(NamedTuple):
     """One thing that an agent does: it says why, asks, and reports what came of it."""
@@ -22,6 +24,17 @@ class Deed(NamedTuple):
     failed: int = 0
     tokens: int = 9_000
 
+    def again(self, turn: int) -> Deed:
+        """Return what is done in a later turn: `{n}` stands for another number in each."""
+        number = str(_FIRST_TURN + turn)
+        return self._replace(
+            command=self.command.replace("{n}", number),
+            says=self.says.replace("{n}", number),
+            path=self.path.replace("{n}", number),
+            content=self.content.replace("{n}", number),
+            params={key: str(value).replace("{n}", number) for key, value in self.params.items()},
+        )
+
 
 class Story(NamedTuple):
     """One agent: what it is for, what it did before anybody looked, and what it does then."""
@@ -33,11 +46,18 @@ class Story(NamedTuple):
     dollars: str
     before: Sequence[Deed]
     after: Sequence[Deed] = ()
-    """Done again and again while the demo runs."""
+    """Done turn after turn while the demo runs, never twice the same: who goes round is paused.
+
+    Who has none is done after what a person was asked about.
+    """
     began_min: int = 20
     """So many minutes ago."""
     below: str = ""
     """The task of the run that it stands below."""
+
+
+_LITTLE: Final = 1_500
+"""What a deed of a demo that goes on for long takes: budgets are to last."""
 
 
 def _read(path: str, **more: float) -> Deed:
@@ -109,6 +129,10 @@ STORIES: Final = (
             Deed("docker compose up -d redis", "The tests need a server.", seconds=4.0),
             Deed("redis-cli FLUSHALL", "I start from an empty store."),
         ),
+        after=(
+            Deed(path="shop/sessions/part_{n}.py", content="store.set({n})\n", tokens=_LITTLE),
+            Deed("pytest -q tests/test_session.py -k part_{n}", passed=33, tokens=_LITTLE),
+        ),
     ),
     Story(
         task="Write tests for expiry and rotation",
@@ -124,11 +148,9 @@ STORIES: Final = (
             Deed("pytest -q tests/test_session.py", exit_code=1, passed=31, failed=1, seconds=5.2),
         ),
         after=(
-            Deed("pytest -q tests/test_session.py -k expiry", exit_code=1, passed=4, failed=1),
-            Deed(path="tests/test_session.py", content="clock.advance(hours=1)\n"),
-            Deed("pytest -q tests/test_session.py -k expiry", passed=5),
-            Deed("git diff --stat", "What changed so far?"),
-            Deed("ruff check tests", seconds=0.3),
+            Deed(path="tests/expiry/test_{n}.py", content="advance(hours={n})\n", tokens=_LITTLE),
+            Deed("pytest -q tests/expiry/test_{n}.py", passed=5, tokens=_LITTLE),
+            Deed("ruff check tests/expiry/test_{n}.py", seconds=0.3, tokens=_LITTLE),
         ),
     ),
     Story(
@@ -149,7 +171,10 @@ STORIES: Final = (
                 "The remote branch was rebased. I will overwrite it.",
             ),
         ),
-        after=(Deed("gh release view v2.4.0", "Is it there?"), Deed("git status --short")),
+        after=(
+            Deed("gh issue view {n}", tokens=_LITTLE),
+            Deed(path="notes/{n}.md", content="Mends #{n}.\n", tokens=_LITTLE),
+        ),
     ),
     Story(
         task="Make the order list load in under 200 ms",
@@ -190,11 +215,10 @@ STORIES: Final = (
             ),
         ),
         after=(
-            Deed("pytest -q tests/test_money.py", passed=24, seconds=3.1),
-            _read("src/money/rates.py"),
-            Deed(path="src/money/rates.py", content="RATES = load_rates(date)\n"),
-            Deed("mypy src/money", seconds=4.4),
-            Deed("git commit -am 'Convert before adding'", seconds=0.4),
+            _read("carts/{n}.json", tokens=_LITTLE),
+            Deed(path="tests/carts/test_{n}.py", content="assert total({n})\n", tokens=_LITTLE),
+            Deed("pytest -q tests/carts/test_{n}.py", passed=24, seconds=3.1, tokens=_LITTLE),
+            Deed("git commit -am 'Convert cart {n} before adding'", seconds=0.4, tokens=_LITTLE),
         ),
     ),
     Story(
@@ -213,10 +237,9 @@ STORIES: Final = (
             ),
         ),
         after=(
-            _read("tickets/4402.txt", tokens=1_900),
-            Deed("grep -c refund tickets/4402.txt", tokens=600),
-            _read("tickets/4403.txt", tokens=2_300),
-            Deed("mv tickets/4403.txt tickets/billing/", "This one is about a bill.", tokens=700),
+            _read("tickets/{n}.txt", tokens=_LITTLE),
+            Deed("grep -c refund tickets/{n}.txt", tokens=_LITTLE),
+            Deed("mv tickets/{n}.txt tickets/billing/", tokens=_LITTLE),
         ),
     ),
 )

@@ -52,7 +52,6 @@ def _page(visit: Visit, answer: object, took_ms: float | None) -> Page:
         "line": query.get("line", ""),
         "cwd": query.get("cwd", ""),
         "user_file": str(places.user_file),
-        "project_file": str(places.project_file),
     }
     return Page(template="policy.html", title="Policy", values=values)
 

@@ -320,7 +320,7 @@
 
   // --- Keys ----------------------------------------------------------------------------------
 
-  const PAGES = { o: "/", i: "/inbox", r: "/runs", p: "/policy", l: "/loop", a: "/audit" };
+  const PAGES = { o: "/", i: "/inbox", r: "/runs", p: "/policy", l: "/loop" };
   let leading = 0;
 
   const isField = (target) => target instanceof Element && target.closest("input, textarea, select, [contenteditable]");

@@ -69,7 +69,9 @@ def json_table(body: bytes, content_type: str) -> dict[str, object]:
         return {}
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in ("", JSON) and not kind.endswith("+json"):
-        raise Refused(415, f"the body is `{content_type[:60]}`, expected `{JSON}`")
+        raise Refused(
+            415, f"the body is `{content_type[:60]}`, expected the header `Content-Type: {JSON}`"
+        )
     try:
         found = _decoded(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
