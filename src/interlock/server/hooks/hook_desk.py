@@ -138,6 +138,8 @@ class HookDesk:
         """Return the project that a session works in; by its policy it is judged from here on.
 
         A project is named after its folder: another one of that name has another policy.
+
+        INVARIANT: no folder's policy counts for a project that is elsewhere, whatever it is called.
         """
         folder = Path(session.workspace or call.cwd or "/")
         found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
@@ -146,7 +148,8 @@ class HookDesk:
         policy = load_policy(user=found.user, project=found.project)
         root = found.project_file.parent
         digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
-        project = f"{root.name}-{digest}" if session.project == _NO_PROJECT else session.project
+        name = root.name if session.project == _NO_PROJECT else session.project
+        project = f"{name}-{digest}"
         self._governor.adopt(policy, project)
         return project
 
