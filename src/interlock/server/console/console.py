@@ -200,6 +200,12 @@ class Console:
 
     # Coming in and leaving.
 
+    async def _refuse_governed(self, scope: Scope) -> None:
+        """Let no process in that descends from a governed run's, whatever it has found."""
+        keeper = self._desk.doorkeeper
+        who = EVERYBODY._replace(peer=scope["state"].get("peer"))
+        await self._desk.driver.outside(lambda: keeper.refuse_governed(who, scope))
+
     async def _login_page(self, scope: Scope, _receive: Receiver, send: Sender) -> None:
         desk, to = self._desk, _query(scope).get("to", _HOME)
         page = await desk.driver.outside(lambda: sign_in_page.login_page(desk, to))
@@ -207,6 +213,7 @@ class Console:
 
     async def _log_in(self, scope: Scope, receive: Receiver, send: Sender) -> None:
         desk, form = self._desk, await _fields(scope, receive)
+        await self._refuse_governed(scope)
         session = await desk.driver.outside(lambda: sign_in_page.signed_in(desk, form))
         if isinstance(session, Page):
             await self._send(scope, send, session, EVERYBODY)
@@ -215,6 +222,7 @@ class Console:
 
     async def _enter(self, scope: Scope, _receive: Receiver, send: Sender) -> None:
         desk, code = self._desk, _query(scope).get("code", "")
+        await self._refuse_governed(scope)
         session = await desk.driver.outside(lambda: sign_in_page.entered(desk, code))
         if isinstance(session, Page):
             await self._send(scope, send, session, EVERYBODY)
@@ -223,6 +231,7 @@ class Console:
 
     async def _set_up(self, scope: Scope, receive: Receiver, send: Sender) -> None:
         desk, form = self._desk, await _fields(scope, receive)
+        await self._refuse_governed(scope)
         made = await desk.driver.outside(lambda: sign_in_page.set_up(desk, form))
         headers = [session_cookie(scope, made.session)] if made.session else []
         await self._send(scope, send, made.page, EVERYBODY, headers)
