@@ -98,7 +98,10 @@ def test_a_hook_that_lost_who_ran_it_is_not_of_whoever_took_it_in(
     above = client_above(os.getpid())
     assert above is not None
 
-    monkeypatch.setattr("interlock.processes._program", lambda _pid: "systemd")
+    def taken_in(_pid: int) -> str:
+        return "systemd"
+
+    monkeypatch.setattr("interlock.processes._program", taken_in)
 
     assert client_above(os.getpid()) is None
 
