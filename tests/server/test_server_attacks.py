@@ -6,12 +6,17 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
 from urllib.parse import urlencode
 
 import msgspec
 import pytest
 
+from interlock import hook_entry
+from interlock.client import connect
+from interlock.errors import UnavailableError
 from interlock.processes import client_above
 from server.served import PATIENCE_S, Served
 from server.test_hook_socket import a_run, connected, told
@@ -184,6 +189,47 @@ def test_a_governed_process_does_not_sign_in(served: Served) -> None:
     assert governed(served, "POST", "/setup", setup) == 403
     # It is still there for whoever it was meant for.
     assert served.ask("GET", f"/enter?code={code}").status == 303
+
+
+# Somebody else at the place of the socket.
+
+
+ANOTHER = os.getuid() + 1
+
+
+def another_user() -> int:
+    return ANOTHER
+
+
+@pytest.fixture
+def place() -> Generator[str]:
+    """A socket that somebody listens at."""
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as folder,
+        socket.socket(socket.AF_UNIX) as listening,
+    ):
+        listening.bind(f"{folder}/s")
+        listening.listen()
+        yield f"{folder}/s"
+
+
+def test_a_hook_does_not_ask_in_a_folder_of_another_user(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_entry.os, "getuid", another_user)
+
+    with pytest.raises(hook_entry.NoAnswerError, match="another user's"):
+        hook_entry.asked(place, b"{}\n")
+
+
+def test_a_client_shows_nothing_to_another_user(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.client.connection.os.getuid", another_user)
+    monkeypatch.setattr("interlock.client.connection._PAUSES_S", (0.0,))
+
+    with pytest.raises(UnavailableError, match="listens there, not this one"):
+        connect(place, token="t").tokens()
 
 
 # Whoever is nobody.
