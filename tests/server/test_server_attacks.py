@@ -169,6 +169,29 @@ def test_a_key_of_one_without_a_credential_is_no_key_of_an_agent_of_that_name(
     assert own.value["id"] != other.value["id"]
 
 
+@pytest.mark.parametrize("chain", ["ledger", "loop"])
+@pytest.mark.parametrize("part", ["", "/records", "/records/1", "/state", "/timeline"])
+def test_whoever_shows_no_credential_reads_no_chain_of_our_own(
+    served: Served, chain: str, part: str
+) -> None:
+    assert served.post("/v1/loop/notes", {"text": "x"}, as_="operator").status == 201
+
+    answer = served.ask("GET", f"/v1/runs/{chain}{part}", by_socket=True)
+
+    assert answer.status == 403
+    assert served.get(f"/v1/runs/{chain}{part}").status == 200
+
+
+def test_no_agent_takes_the_id_of_somebody_elses_event(served: Served) -> None:
+    event = {"specversion": "1.0", "id": "77", "source": "ci", "type": "ci.failed"}
+    first = served.post("/v1/events", {**event, "data": {}})
+    again = served.post("/v1/events", {**event, "data": {}})
+    other = served.post("/v1/events", {**event, "data": {}}, as_="other")
+    real = served.post("/v1/events", {**event, "data": {"is": "real"}}, as_="operator")
+
+    assert [each.value["new"] for each in (first, again, other, real)] == [True, False, True, True]
+
+
 # A process of a governed run, with what it has found.
 
 
