@@ -62,6 +62,9 @@ def _answer(arguments: list[str], payload: bytes) -> tuple[int, bytes, bytes]:
 
 def asked(place: str, line: bytes) -> tuple[int, bytes, bytes]:
     """Return what the server says: an exit code, and what to write to stdout and stderr."""
+    # Whoever makes the folder first, where everybody may, would answer in the server's place.
+    if os.lstat(place.rpartition("/")[0] or "/").st_uid != os.getuid():
+        raise NoAnswerError("the folder of the server's socket is another user's")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0)
     try:
         connection.connect(place)

@@ -24,6 +24,8 @@ _START: Final = 19
 """Which words of `/proc/PID/stat` these are, behind the name in brackets."""
 _MOST: Final = 1024
 _SHELLS: Final = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "fish"))
+_REAPERS: Final = frozenset(("init", "systemd", "launchd", "tini", "dumb-init", "docker-init"))
+"""Who takes in whatever has lost its parent: clients of nothing, and above everybody."""
 _PS: Final = ("ps", "-o", "ppid=,lstart=", "-p")
 _PS_LINE: Final = re.compile(r"\s*(\d+)\s+(\S.*\S)\s*")
 
@@ -66,27 +68,34 @@ def ancestors(pid: int | None = None) -> Iterator[str]:
         pid = found.parent
 
 
+def is_below(pid: int, above: int) -> bool:
+    """Whether a process descends from another one, or is the same."""
+    found = _process(above) if above > 0 else None
+    return found is not None and _name(above, found) in ancestors(pid)
+
+
 def client_above(hook: int) -> int | None:
     """Return the process that ran a hook: a shell in between is over when the hook is.
 
-    None where nothing runs by this number any more.
+    None where nothing runs by this number any more, or where the hook has lost who ran it.
     """
     pid = hook
     for _ in range(_MOST):
         found = _process(pid) if pid > 0 else None
         if found is None:
             return None
-        if pid != hook and not _is_shell(pid):
-            return pid
+        program = _program(pid)
+        if pid != hook and program not in _SHELLS:
+            return None if program in _REAPERS else pid
         pid = found.parent
     return None
 
 
-def _is_shell(pid: int) -> bool:
+def _program(pid: int) -> str:
     try:
-        return (_PROC / str(pid) / "comm").read_text(errors="replace").strip() in _SHELLS
+        return (_PROC / str(pid) / "comm").read_text(errors="replace").strip()
     except OSError:
-        return False
+        return ""
 
 
 def is_alive(name: str) -> bool:

@@ -201,13 +201,14 @@ def test_a_session_is_one_run_and_its_end_begins_another(
 
 def test_a_project_is_judged_by_its_own_policy(home: Home) -> None:
     rules = (
-        '[[commands.rules]]\nid = "no-ls"\npattern = "^ls$"\ndecision = "block"\nmessage = "no"\n'
+        '[[rules]]\nid = "no-ls"\nwhen = \'commands.exists(c, c.program == "ls")\'\n'
+        'decision = "block"\nmessage = "no listing"\n'
     )
     (home.folder / "interlock.toml").write_text(rules)
     with home.served():
         answer = home.hook(HARMLESS)
 
-    assert b"no" in answer.stderr
+    assert b"no listing" in answer.stderr
     assert answer.returncode == 2
 
 

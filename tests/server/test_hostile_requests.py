@@ -240,7 +240,7 @@ def test_what_is_no_http_is_refused_and_cut_off(shared: Served, sent: bytes) -> 
 def test_whoever_sends_too_slowly_is_cut_off(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlock.server.wire._BODY_S", 0.05)
+    monkeypatch.setattr("interlock.server.wire.http_message._BODY_S", 0.05)
     monkeypatch.setattr("interlock.server.server_process._HEAD_S", 0.05)
 
     half_a_body = raw(

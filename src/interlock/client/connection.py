@@ -7,10 +7,12 @@ its answer was lost and it is sent again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import http.client
 import os
 import socket
 import ssl
+import struct
 import threading
 import time
 import uuid
@@ -42,6 +44,7 @@ _ANSWER_S: Final = 60.0
 _LONGEST_ROOM_S: Final = 30.0
 """So long it waits altogether where it was told that it asks too often."""
 _LARGEST_ANSWER: Final = 256 * 2**20
+_CREDENTIALS: Final = struct.Struct("3i")
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 _URN: Final = "urn:interlock:error:"
@@ -94,10 +97,20 @@ class _UnixConnection(http.client.HTTPConnection):
         try:
             made.settimeout(self.timeout)
             made.connect(self._path)
+            _check_own(made, self._path)
         except BaseException:
             made.close()
             raise
         self.sock = made
+
+
+def _check_own(connection: socket.socket, path: str) -> None:
+    """Raise OSError where another user listens, who would be shown a token and could say yes."""
+    if hasattr(socket, "SO_PEERCRED"):
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, uid, _ = _CREDENTIALS.unpack(told)
+        if uid != os.getuid():
+            raise PermissionError(errno.EPERM, f"user {uid} listens there, not this one", path)
 
 
 class Connection:

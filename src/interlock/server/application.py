@@ -274,7 +274,9 @@ class _Handler:
         elif endpoint.keyed:
             answer = await endpoint.perform(_keyed(call, key))
         else:
-            asked = Asked(f"{who.scope.value}/{who.name}", scope["method"], scope["path"], key)
+            # Nobody is called "", so whoever shows no credential is told nobody else's answers.
+            name = who.name if who.principal is not None else ""
+            asked = Asked(f"{who.scope.value}/{name}", scope["method"], scope["path"], key)
             answer = await desk.repeats.once(asked, body, lambda: endpoint.perform(call))
         if isinstance(answer, Streamed):
             await answer.send(receive, send)

@@ -96,6 +96,12 @@ class _Protocol(HttpToolsProtocol):
         if self._unfinished > _LARGEST_HEAD:
             self.send_400_response(_TOO_LARGE)
 
+    def on_message_begin(self) -> None:
+        # Also on a connection that was asked before.
+        self._patience.cancel()
+        self._patience = self.loop.call_later(_HEAD_S, self.transport.close)
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         self._patience.cancel()
         self._unfinished = -_LARGEST_BODY

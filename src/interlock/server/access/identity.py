@@ -12,12 +12,12 @@ from interlock.ledger.ledger import Ledger
 from interlock.model.principal import Principal, PrincipalKind, Scope
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Clock
-from interlock.server.access.peer import Peer, pids_at
+from interlock.server.access.peer import HAS_TABLES, Peer, is_of_this_machine, pids_at
 from interlock.server.wire.http_message import Scope as AsgiScope
 from interlock.server.wire.http_message import header
 from interlock.server.wire.problem import Refused
 from interlock.service.people.credentials import Authentication, authenticated
-from interlock.service.people.operators import all_tokens, refuse_descendants
+from interlock.service.people.operators import refuse_descendants, token_names
 
 _MOST_KNOWN: Final = 4096
 _BEARER: Final = "bearer "
@@ -62,7 +62,7 @@ class Doorkeeper:
         self._known: dict[str, Authentication] = {}
         self._seen = 0
         self._agents: frozenset[str] | None = None
-        """The agents that have tokens, once that was looked up."""
+        """The agents that ever had tokens, once that was looked up."""
 
     def refresh(self) -> None:
         """Look at credentials again once any of them changed."""
@@ -75,12 +75,12 @@ class Doorkeeper:
     def is_own(self, who: Identity, agent: str) -> bool:
         """Whether a run of such an agent is that of an agent who asks.
 
-        Whoever shows no credential has the runs of all agents that have none.
+        Whoever shows no credential has the runs of all agents that never had one.
         """
         if who.principal is not None:
             return who.principal.name == agent
         if self._agents is None:
-            self._agents = frozenset(each.name for each in all_tokens(self._ledger))
+            self._agents = token_names(self._ledger)
         return agent not in self._agents
 
     def is_known_own(self, who: Identity, agent: str) -> bool:
@@ -138,8 +138,11 @@ class Doorkeeper:
             refuse_descendants(self._ledger.rows, who.peer.pid)
             return
         client, server = scope.get("client"), scope.get("server")
-        if client and server and client[0] in ("127.0.0.1", "::1"):
-            for pid in pids_at(client, server):
+        if client and server and is_of_this_machine(client, server):
+            found = pids_at(client, server)
+            if found is not None and not found and HAS_TABLES:
+                raise Refused(403, "no process holds the other end of this connection")
+            for pid in found or ():
                 refuse_descendants(self._ledger.rows, pid)
 
 

@@ -12,6 +12,7 @@ from interlock.model.entrance import entrance
 from interlock.model.principal import Principal, Scope
 from interlock.model.recommendation import Recommendation
 from interlock.model.system_loop import DEFAULT_SCOPE, Note, Trigger
+from interlock.server.access.identity import is_agent
 from interlock.server.desk.endpoint import Call, Endpoint, Limit, Perform, Word
 from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain
@@ -53,7 +54,11 @@ async def _event(call: Call) -> EventTaken:
 def _taken(call: Call) -> EventTaken:
     chain = _chain(call)
     event = event_from(None, call.body, now=call.desk.now(), known=chain.settings.events)
-    received = chain.receive(event.trigger)
+    trigger = event.trigger
+    if is_agent(call.who):
+        # Whatever an agent calls it, it stands for nothing that somebody else tells later.
+        trigger = msgspec.structs.replace(trigger, id=f"agent/{call.who.name}#{trigger.id}")
+    received = chain.receive(trigger)
     return EventTaken(
         trigger=received.trigger, new=received.is_new, answered_by=received.answered_by
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Unpack
 
@@ -13,6 +14,7 @@ from interlock.model.principal import Scope
 from interlock.model.question_fields import Seen
 from interlock.model.review import Report
 from interlock.model.step import Belief
+from interlock.processes import is_below
 from interlock.server.access.identity import is_agent
 from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name, Perform, Word
 from interlock.server.wire.problem import Refused
@@ -29,14 +31,33 @@ async def _start(call: Call) -> RunFigures:
     agent = table.setdefault("agent", who.name)
     if not await call.look(lambda: desk.doorkeeper.is_own(who, str(agent))):
         raise Refused(403, f"`{who.name}` starts no run for `{str(agent)[:60]}`: leave `agent` out")
-    if who.peer is None:
-        table["process"] = 0
-    else:
-        table.setdefault("process", who.peer.pid)
+    table["process"] = await call.look(lambda: _process(call))
     parent = table.setdefault("parent", None)
     if isinstance(parent, str):
         table["parent"] = (await desk.run(who, parent)).id
     return run_figures(await call.ask(call.words.begin, **table))
+
+
+def _process(call: Call) -> object:
+    """Return the process that a run is for: the one that asks, one below it or one above it.
+
+    INVARIANT: nobody names a process that this server descends from: whatever descends from it
+    would decide nothing, and so would everybody.
+    """
+    given, peer = call.table.get("process"), call.who.peer
+    if peer is None:
+        return 0
+    if given is None:
+        return peer.pid
+    if not isinstance(given, int) or given in (0, peer.pid):
+        return given
+    if not is_below(given, peer.pid) and (
+        not is_below(peer.pid, given) or is_below(os.getpid(), given)
+    ):
+        raise Refused(
+            403, f"process {given} has nothing to do with {peer.pid}, which asks: leave it out"
+        )
+    return given
 
 
 async def _list(call: Call) -> RunPage:
@@ -66,11 +87,8 @@ async def _show(call: Call) -> object:
 
 async def _resume(call: Call) -> RunFigures:
     """Let a run go on in the process that asks, where its own has ended."""
-    run, table, who = await call.run(), dict[str, Any](call.table), call.who
-    if who.peer is None:
-        table["process"] = 0
-    else:
-        table.setdefault("process", who.peer.pid)
+    run, table = await call.run(), dict[str, Any](call.table)
+    table["process"] = await call.look(lambda: _process(call))
     resumed = await call.ask(AsyncInterlock.resume, _waiting(call), run.id, **table)
     return run_figures(await resumed.state())
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from interlock.model.principal import Scope as Rights
 from interlock.model.run import LEDGER_RUN
-from interlock.server.access.identity import EVERYBODY, Identity, cookie, require_scope
+from interlock.server.access.identity import EVERYBODY, Identity, cookie, is_agent, require_scope
 from interlock.server.access.sign_in import session_cookie
 from interlock.server.console import (
     decision_page,
@@ -50,6 +50,7 @@ _FOR_EVER: Final = (("cache-control", "public, max-age=31536000, immutable"),)
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _YEAR_S: Final = 31_536_000
 _HOME: Final = "/"
+_ERROR: Final = "error.html"
 
 PAGES: Final[Sequence[tuple[str, PageFunction]]] = (
     *overview_page.PAGES,
@@ -107,12 +108,13 @@ class Console:
             await _redirect(send, _login_address(scope))
             return
         values = {"problem": told, "path": scope["path"]}
-        page = Page(template="error.html", title=told.title, values=values, status=told.status)
+        page = Page(template=_ERROR, title=told.title, values=values, status=told.status)
         try:
             who = await self._desk.driver.outside(lambda: self._desk.doorkeeper.identity(scope))
         except Refused:
             who = EVERYBODY
-        await self._send(scope, send, page, who, headers)
+        # What stands around a page is for those who may see pages.
+        await self._send(scope, send, page, EVERYBODY if is_agent(who) else who, headers)
 
     # Pages and forms.
 
@@ -146,7 +148,8 @@ class Console:
         who: Identity,
         headers: Headers = (),
     ) -> None:
-        part = _query(scope).get("part") if scope["method"] == "GET" else None
+        has_parts = scope["method"] == "GET" and page.template != _ERROR
+        part = _query(scope).get("part") if has_parts else None
 
         def render() -> bytes:
             frame = self._frame(scope, who)
@@ -174,7 +177,7 @@ class Console:
             records=head.records,
             checked=_checked(desk),
             policy="" if own is None else own.policy_hash,
-            frozen=None if loop.frozen is None else loop.frozen.reason,
+            frozen=None if loop.frozen is None or not is_known else loop.frozen.reason,
         )
 
     def _visit(self, scope: Scope, who: Identity) -> Visit:
@@ -200,6 +203,12 @@ class Console:
 
     # Coming in and leaving.
 
+    async def _refuse_governed(self, scope: Scope) -> None:
+        """Let no process in that descends from a governed run's, whatever it has found."""
+        keeper = self._desk.doorkeeper
+        who = EVERYBODY._replace(peer=scope["state"].get("peer"))
+        await self._desk.driver.outside(lambda: keeper.refuse_governed(who, scope))
+
     async def _login_page(self, scope: Scope, _receive: Receiver, send: Sender) -> None:
         desk, to = self._desk, _query(scope).get("to", _HOME)
         page = await desk.driver.outside(lambda: sign_in_page.login_page(desk, to))
@@ -207,6 +216,7 @@ class Console:
 
     async def _log_in(self, scope: Scope, receive: Receiver, send: Sender) -> None:
         desk, form = self._desk, await _fields(scope, receive)
+        await self._refuse_governed(scope)
         session = await desk.driver.outside(lambda: sign_in_page.signed_in(desk, form))
         if isinstance(session, Page):
             await self._send(scope, send, session, EVERYBODY)
@@ -215,6 +225,7 @@ class Console:
 
     async def _enter(self, scope: Scope, _receive: Receiver, send: Sender) -> None:
         desk, code = self._desk, _query(scope).get("code", "")
+        await self._refuse_governed(scope)
         session = await desk.driver.outside(lambda: sign_in_page.entered(desk, code))
         if isinstance(session, Page):
             await self._send(scope, send, session, EVERYBODY)
@@ -223,6 +234,7 @@ class Console:
 
     async def _set_up(self, scope: Scope, receive: Receiver, send: Sender) -> None:
         desk, form = self._desk, await _fields(scope, receive)
+        await self._refuse_governed(scope)
         made = await desk.driver.outside(lambda: sign_in_page.set_up(desk, form))
         headers = [session_cookie(scope, made.session)] if made.session else []
         await self._send(scope, send, made.page, EVERYBODY, headers)
@@ -253,7 +265,8 @@ class Console:
         await self._who(scope, Rights.VIEWER)
         given = header(scope, b"last-event-id") or _query(scope).get("after", "")
         news = self._desk.news
-        after = int(given) if given.isascii() and given.isdecimal() else news.position
+        is_place = given.isascii() and given.isdecimal() and len(given) < 16
+        after = int(given) if is_place else news.position
         await stream(news, after, receive, send)
 
     async def _static(self, scope: Scope, _receive: Receiver, send: Sender) -> None:
@@ -311,7 +324,10 @@ def _safe(address: str) -> str:
 
 
 def _query(scope: Scope) -> Mapping[str, str]:
-    return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=_MOST_FIELDS))
+    try:
+        return dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        raise Refused(400, f"more than {_MOST_FIELDS} values stand behind the path") from None
 
 
 def _checked(desk: Desk) -> Checked | None:

@@ -9,6 +9,8 @@ from typing import Final
 from interlock.errors import UnavailableError
 from interlock.ledger.abbreviations import found_run
 from interlock.model.principal import Principal
+from interlock.model.run import LEDGER_RUN
+from interlock.model.system_loop import LOOP_RUN
 from interlock.server.access.identity import Doorkeeper, Identity, is_agent
 from interlock.server.access.limits import Attempts, RateLimit
 from interlock.server.access.sign_in import Links
@@ -84,8 +86,12 @@ class Desk:
         return run.id
 
     def check_own(self, who: Identity, run_id: str, agent: str) -> None:
-        """Raise Refused where an agent asks for a run of another one."""
-        if is_agent(who) and not self.doorkeeper.is_own(who, agent):
+        """Raise Refused where an agent asks for a run of another one, or for a chain of our own.
+
+        Those tell who may decide, and how they prove it.
+        """
+        is_ours = run_id in (LEDGER_RUN, LOOP_RUN)
+        if is_agent(who) and (is_ours or not self.doorkeeper.is_own(who, agent)):
             raise Refused(
                 403, f"run `{run_id}` is not one of `{who.name}`: an agent asks for its own"
             )

@@ -33,7 +33,7 @@ from interlock.model.run import RunState, RunStatus
 from interlock.ports import Dialect
 from interlock.service.governor import Driver, Governor
 from interlock.service.operations import Operations
-from interlock.service.people.operators import all_tokens
+from interlock.service.people.operators import token_names
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.questions.question import key_of
 from interlock.service.questions.run_entries import person_heard, starting
@@ -100,10 +100,12 @@ class HookDesk:
         return self._words(run_id)
 
     def _check_has_no_token(self, run_id: str) -> None:
-        agent = self._governor.run(run_id).agent
-        if agent in {each.name for each in all_tokens(self._governor.ledger)}:
+        self._check_name(self._governor.run(run_id).agent, f"run `{run_id}` is one of")
+
+    def _check_name(self, agent: str, asked: str) -> None:
+        if agent in token_names(self._governor.ledger):
             raise NotPermittedError(
-                f"run `{run_id}` is one of `{agent}`, who has a token: ask over HTTP, and show it"
+                f"{asked} `{agent}`, who has a token: ask over HTTP, and show it"
             )
 
     def _words(self, run_id: str) -> RunOperations:
@@ -118,6 +120,8 @@ class HookDesk:
         known = self._runs.get(name)
         if known is not None:
             return known
+        asked = f"session `{session.id}` says that it is of"
+        await self._driver.outside(lambda: self._check_name(session.agent, asked))
         project = await self._driver.outside(lambda: self._project_of(session, call))
         for number in range(_MOST_RUNS):
             run_id = run_of_session(session, number)
@@ -138,6 +142,8 @@ class HookDesk:
         """Return the project that a session works in; by its policy it is judged from here on.
 
         A project is named after its folder: another one of that name has another policy.
+
+        INVARIANT: no folder's policy counts for a project that is elsewhere, whatever it is called.
         """
         folder = Path(session.workspace or call.cwd or "/")
         found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
@@ -146,7 +152,8 @@ class HookDesk:
         policy = load_policy(user=found.user, project=found.project)
         root = found.project_file.parent
         digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
-        project = f"{root.name}-{digest}" if session.project == _NO_PROJECT else session.project
+        name = root.name if session.project == _NO_PROJECT else session.project
+        project = f"{name}-{digest}"
         self._governor.adopt(policy, project)
         return project
 

@@ -292,6 +292,16 @@ def all_tokens(ledger: Ledger) -> list[Token]:
     ]
 
 
+def token_names(ledger: Ledger) -> frozenset[str]:
+    """Return every name that a token was ever made for: nobody asks in it without one.
+
+    Whoever was let go stays so: without its token it is not one of those who never had any.
+    """
+    return frozenset(
+        row.name for row in ledger.rows.credentials() if row.method == CredentialMethod.TOKEN.value
+    )
+
+
 def revoke_token(context: Context, by: Principal, credential: str) -> None:
     """Let one token go, by what the record calls it, and whoever is signed in with it."""
 
