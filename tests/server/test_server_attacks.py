@@ -322,3 +322,22 @@ def test_a_run_that_needs_no_token_is_asked_by_a_line_as_before(served: Served) 
     (answer,) = told(served, msgspec.json.encode(asked))
 
     assert answer["answer"]["decision"] == "allow"
+
+
+def test_looking_at_a_link_does_not_use_it_up(served: Served) -> None:
+    path = f"/enter?code={served.desk.links.new(served.tokens['ada'])}"
+
+    assert served.ask("HEAD", path).status == 403
+    assert served.ask("GET", path).status == 303
+
+
+def test_whoever_guesses_passphrases_keeps_no_token_out(served: Served) -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    guesses = [
+        served.ask("POST", "/login", b"name=ada&passphrase=not+this+one", headers=form).status
+        for _ in range(11)
+    ]
+
+    assert guesses == [403] * 10 + [429]
+    shown = f"token={served.tokens['viewer']}".encode()
+    assert served.ask("POST", "/login", shown, headers=form).status == 303

@@ -224,7 +224,9 @@ class Console:
             await _redirect(send, _safe(form.get("to", _HOME)), session_cookie(scope, session))
 
     async def _enter(self, scope: Scope, _receive: Receiver, send: Sender) -> None:
-        desk, code = self._desk, _query(scope).get("code", "")
+        # Whoever only looks whether the link is there does not use it up.
+        code = _query(scope).get("code", "") if scope["method"] == "GET" else ""
+        desk = self._desk
         await self._refuse_governed(scope)
         session = await desk.driver.outside(lambda: sign_in_page.entered(desk, code))
         if isinstance(session, Page):

@@ -35,7 +35,8 @@ def login_page(desk: Desk, to: str, refused: str = "", status: int = 200) -> Pag
 def signed_in(desk: Desk, form: Mapping[str, str]) -> str | Page:
     """Return a new session for a name and its passphrase, or a token; a page where not."""
     to = form.get("to", "/")
-    if desk.attempts.is_crowded():
+    # A token cannot be guessed: whoever shows one is not kept out by others who try passphrases.
+    if not form.get("token") and desk.attempts.is_crowded():
         return login_page(desk, to, _CROWDED, 429)
     try:
         token = form.get("token") or desk.operations.unlock(
