@@ -133,6 +133,7 @@ RIGHT: dict[str, object] = {
     "corrected": False,
     "cost": CHEAP,
     "cost_usd": "0.01",
+    "credential": "0123456789ab",
     "cwd": "/src",
     "diff_lines": 3,
     "dry_run": False,
@@ -318,7 +319,7 @@ def test_who_awaits_finds_the_same_doors() -> None:
     def names(kind: type) -> set[str]:
         return {name for name, _ in _methods(kind)}
 
-    inner = {"ask", "resumed", "start", "start_below", "before_step", "at_stop", "state"}
+    inner = {"ask", "begin", "resumed", "start", "start_below", "before_step", "at_stop", "state"}
     inner |= {"leave"}
     assert names(Interlock) == names(AsyncInterlock) - inner
     assert names(Run) - {"ask"} == names(AsyncRun) - inner

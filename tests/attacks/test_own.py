@@ -70,7 +70,8 @@ _TYPED = dict(_commands(cli))
 _OPERATORS = (
     "approve", "deny", "choose", "halt", "lift", "budget", "ledger operator", "ledger recover",
     "ledger anchor", "setup", "operator", "policy adopt", "loop freeze", "loop thaw", "loop cancel",
-    "recommendations apply", "recommendations dismiss", "recommendations undo",
+    "recommendations apply", "recommendations dismiss", "recommendations undo", "token", "login",
+    "ledger archive",
 )  # fmt: skip
 
 
@@ -105,7 +106,7 @@ _ASKING_METHODS = frozenset(
     "run resume open approvals operators wait undo close governor ledger id state history child"
     " command tool edit may_edit ask apply apply_edits observe observe_unasked usage violation"
     " step steps stopped belief review verdict finish checkpoint checkpoint_store propose"
-    " statistics".split()
+    " statistics tokens sign_out".split()
 )
 
 
@@ -121,7 +122,7 @@ def test_every_method_is_known_to_decide_or_not(owner: type):
 def test_what_is_harmless_stays_free_and_nothing_else_is():
     for words in _TYPED:
         free = evaluate_command(f"interlock {words} 01a1").findings == ()
-        asked = ("init", "checkpoint restore", "loop run", "loop tick")
+        asked = ("init", "checkpoint restore", "loop run", "loop tick", "serve")
         assert free == (not words.startswith((*_OPERATORS, *asked))), words
 
 
