@@ -183,6 +183,7 @@ RIGHT: dict[str, object] = {
     "run_id": "0198",
     "said": "PASS - fine",
     "scope": "run/0198",
+    "session": "interlock-nobody",
     "settings": None,
     "severity": "low",
     "state": "pending",
@@ -210,6 +211,7 @@ RIGHT: dict[str, object] = {
     "workspace": ".",
 }
 _OF_ITS_OWN: dict[tuple[str, str], object] = {
+    ("add_token", "scope"): "agent",
     ("choose", "action"): "retry",
     ("choose_review", "action"): "retry",
     ("load_policy", "project"): None,
