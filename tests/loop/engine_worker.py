@@ -16,15 +16,14 @@ STEPS = ("one", "two", "three")
 
 
 class SettableClock:
-    """The computer's clock, which may be ahead of it or stand still."""
+    """The computer's clock, which may stand still."""
 
     def __init__(self) -> None:
         self.at: int | None = None
-        self.ahead = 0
 
     def now(self) -> int:
         """Return the time in microseconds since 1970, UTC."""
-        return time.time_ns() // 1000 + self.ahead if self.at is None else self.at
+        return time.time_ns() // 1000 if self.at is None else self.at
 
 
 def three_steps(worker: str, log: Path, gate: str | None) -> Body:
