@@ -93,11 +93,14 @@ def _called(scene: _Scene, operation: str, token: str) -> object:
         "scope": f"run/{scene.run.id}",
         "budget": Budget(tokens=1),
         "name": "coder",
+        "credential": "0123456789ab",
         "passphrase": "the passphrase of a mole",
         "policy": scene.interlock.governor.context.policy,
     }
     whose = scene.interlock if _OPERATIONS[operation] is Operations else scene.run
     method: Callable[..., object] = getattr(whose, operation)
+    if operation == "add_token":
+        given["scope"] = "operator"
     parameters = inspect.signature(method).parameters
     needed = {
         name: given[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -49,7 +50,8 @@ def chromium() -> Generator[Browser]:
     """Start the browser of the machine."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
-        pytest.skip("there is no Chromium on this machine")
+        missing = "there is no Chromium on this machine: `apt-get install chromium` brings one"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:

@@ -15,8 +15,8 @@ __all__ = ["browser", "served"]
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
-    """The browser of the machine, one for all tests."""
+    """The browser of the machine, one for a module: while it is open, an event loop runs here."""
     with chromium() as started:
         yield started

@@ -16,15 +16,15 @@ from console.browsers import Desktop, desktop
 from interlock import Run
 from interlock.model.approval import Approval, ApprovalState
 from server.served import Served
+from service.ledgers import run_elsewhere
 
 PUSH = "git push --force origin release/2.4"
 
 
 @pytest.fixture
 def run(served: Served) -> Run:
-    # Of another machine: whatever descends from the process of a run decides nothing.
-    return served.desk.operations.run(
-        "Cut release 2.4.0", agent="release-bot", project="shop", process=0
+    return run_elsewhere(
+        served.desk.operations, "Cut release 2.4.0", agent="release-bot", project="shop"
     )
 
 
@@ -114,7 +114,7 @@ def test_the_first_run_takes_the_place_of_how_to_begin(browser: Browser, served:
         opened.is_live()
         expect(opened.page.get_by_role("heading", level=1)).to_contain_text("No run yet")
 
-        served.desk.operations.run("the first one", agent="coder", process=0)
+        run_elsewhere(served.desk.operations, "the first one", agent="coder")
 
         expect(opened.page.get_by_role("link", name="the first one")).to_be_visible()
 
@@ -331,7 +331,7 @@ def test_what_an_agent_writes_is_inert(ada: Desktop, served: Served):
     words = (
         "<script>document.title='taken'</script><img src=x onerror=alert(1)> \u202egnp.exe\x1b[2J"
     )
-    run = served.desk.operations.run(words, agent="<b>triage</b>", process=0)
+    run = run_elsewhere(served.desk.operations, words, agent="<b>triage</b>")
     approval = asked(run, f"git push --force origin '{words}'")
 
     for path in (
@@ -349,7 +349,7 @@ def test_what_an_agent_writes_is_inert(ada: Desktop, served: Served):
 
 
 def test_no_page_is_wider_than_a_phone(browser: Browser, served: Served):
-    run = served.desk.operations.run("Cut release 2.4.0, " * 20, agent="release-bot", process=0)
+    run = run_elsewhere(served.desk.operations, "Cut release 2.4.0, " * 20, agent="release-bot")
     approval = asked(run, f"{PUSH}-{'long-' * 40}")
     with desktop(browser, served, phone=True) as phone:
         phone.sign_in()

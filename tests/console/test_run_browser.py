@@ -15,7 +15,7 @@ from console.run_scenes import Scene, a_hostile_run, a_run_in_a_loop
 from interlock import Run
 from interlock.loop.control_loop import ControlLoop
 from server.served import Served
-from service.ledgers import HandClock
+from service.ledgers import HandClock, run_elsewhere
 
 TRY = "/policy/try?line=git%20push%20--force%20origin%20main"
 
@@ -84,7 +84,7 @@ def test_checks_and_replays_where_somebody_looks(ada: Desktop, told: Scene, run:
 
 
 def test_stops_a_run_and_lets_it_go_on(ada: Desktop, told: Scene) -> None:
-    other = told.interlock.run("another one", process=0)
+    other = run_elsewhere(told.interlock, "another one")
     ada.go(f"/runs/{other.id}")
 
     ada.page.get_by_label("Why must it stop?").fill("wrong branch")
@@ -96,7 +96,7 @@ def test_stops_a_run_and_lets_it_go_on(ada: Desktop, told: Scene) -> None:
 
 
 def test_changes_a_limit(ada: Desktop, told: Scene) -> None:
-    other = told.interlock.run("another one", process=0)
+    other = run_elsewhere(told.interlock, "another one")
     ada.go(f"/runs/{other.id}")
 
     ada.page.get_by_text("Change a limit").click()
@@ -108,7 +108,7 @@ def test_changes_a_limit(ada: Desktop, told: Scene) -> None:
 
 
 def test_new_records_arrive_while_somebody_looks(ada: Desktop, told: Scene) -> None:
-    other = told.interlock.run("another one", process=0)
+    other = run_elsewhere(told.interlock, "another one")
     ada.go(f"/runs/{other.id}")
     ada.is_live()
 
@@ -148,7 +148,7 @@ def test_every_page_can_be_used_by_everybody(
 ) -> None:
     run, hostile = a_run_in_a_loop(told), a_hostile_run(told)
     ControlLoop(served.desk.governor, folder=tmp_path / "loop").tick()
-    runs = [f"/runs/{each.id}" for each in (run, hostile, told.interlock.run("new", process=0))]
+    runs = [f"/runs/{each.id}" for each in (run, hostile, run_elsewhere(told.interlock, "new"))]
     records = [
         last(told, run, "action-judged"),
         last(told, run, "step-judged"),

@@ -27,6 +27,10 @@ def test_the_defaults_set_every_key():
         "loop.model",
         "loop.base-url",
         "loop.api-key-variable",
+        "notifications.webhook-url",
+        "notifications.console-url",
+        "ledger.keep-days",
+        "ledger.archive-folder",
     }
     assert set(policy.origins.values()) == {"default"}
 

@@ -64,8 +64,8 @@ def test_names_twenty_mistakes_at_once():
 policy.toml: version: `2` is out of range; expected `1`
 policy.toml: colour: unknown key; expected `approvals`, `budgets`, `destructive-ops`,
     `diff-size`, `edits`, `evaluators`, `layers`, `ledger`, `limits`, `loop`, `loops`,
-    `parameter-names`, `protected-paths`, `reviews`, `rules`, `secrets`, `steps`, `stops`,
-    `tool-allowlist`, `tool-names`, `tools`, `undo` or `version`
+    `notifications`, `parameter-names`, `protected-paths`, `reviews`, `rules`, `secrets`,
+    `steps`, `stops`, `tool-allowlist`, `tool-names`, `tools`, `undo` or `version`
 policy.toml: limits.command-bytes: `"64k"` is text; expected a whole number from 1024 to
     1048576
 policy.toml: limits.nesting: `1000` is out of range; expected a whole number from 4 to 64

@@ -60,6 +60,9 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
         "mode",
         "emit-alert",
         "emit-alert-per-hour",
+        "webhook-secret-variable",
+        "command",
+        "timeout-seconds",
     }
 
 

@@ -19,7 +19,7 @@ from interlock.server.hooks.hook_socket import HookSocket
 from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.service.aio import LoopDriver
 from server.served import Served
-from service.ledgers import in_memory
+from service.ledgers import in_memory, run_elsewhere
 
 OTHER_USER = 65534
 
@@ -38,7 +38,7 @@ def told(served: Served, *lines: bytes) -> list[Any]:
 
 
 def a_run(served: Served) -> str:
-    return served.desk.operations.run("a task", agent="free", process=0).id
+    return run_elsewhere(served.desk.operations, "a task", agent="free").id
 
 
 def test_questions_are_answered_in_their_order(served: Served) -> None:

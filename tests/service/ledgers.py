@@ -14,7 +14,8 @@ from interlock.ledger.chain import read_chain
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import Event, Record
 from interlock.model.principal import PrincipalKind, person_at
-from interlock.service.questions.run_entries import person_heard
+from interlock.service.questions.run_entries import person_heard, starting
+from interlock.service.records.runs import ELSEWHERE, NewRun
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -45,6 +46,18 @@ def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Generator[
     place = Path("nothing-is-written-here")
     with Interlock.open(":memory:", policy=gates_with(policy), clock=hand, keys=place) as interlock:
         yield interlock
+
+
+def run_elsewhere(
+    interlock: Interlock,
+    task: str,
+    agent: str = "agent",
+    client: str = "python",
+    project: str = "default",
+) -> Run:
+    """Start a run of another machine: nobody here descends from it, so everybody may decide."""
+    new = NewRun(task=task, agent=agent, client=client, project=project, process=ELSEWHERE)
+    return Run(interlock.governor, interlock.governor.answer(starting(new), None).id)
 
 
 PASSPHRASE = "correct horse battery"

@@ -22,6 +22,7 @@ from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
 from interlock.service.records.approvals import wait_for_decision
+from interlock.service.records.runs import named_process
 from interlock.service.run_operations import RunOperations
 
 T = TypeVar("T")
@@ -138,7 +139,8 @@ class AsyncInterlock(Operations):
         Where the process that it was started for has ended, it is this one's from now on, or
         that of `process`: nothing that descends from it decides.
         """
-        return AsyncRun(self.governor, (await self.resumed(run_id, process)).id, self._principal)
+        found = await self.resumed(run_id, named_process(process))
+        return AsyncRun(self.governor, found.id, self._principal)
 
     async def __aenter__(self) -> Self:
         return self

@@ -21,7 +21,7 @@ from interlock.ports import Clock
 from interlock.service.governor import BLOCKING, Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
-from interlock.service.records.runs import RunLedger
+from interlock.service.records.runs import RunLedger, named_process
 from interlock.service.run_operations import RunOperations
 
 
@@ -85,7 +85,7 @@ class Interlock(Waiting[Operations]):
         Where the process that it was started for has ended, it is this one's from now on, or
         that of `process`: nothing that descends from it decides.
         """
-        found = completed(self._operations.resumed, (run_id, process))
+        found = completed(self._operations.resumed, (run_id, named_process(process)))
         return Run(self.governor, found.id, self._principal)
 
     adopt = waited(Operations.adopt)

@@ -219,7 +219,7 @@ class Operations:
         """Ask any question, as whoever this was opened for."""
         return await self.governor.answered(question, self._principal, self._driver)
 
-    async def resumed(self, run_id: str, process: int | None) -> RunState:
+    async def resumed(self, run_id: str, process: str) -> RunState:
         """Return a run that was started earlier and goes on, perhaps in another process."""
         state = await self._driver.outside(
             lambda: self.governor.run(found_run(self.ledger.rows, run_id).id)

@@ -15,7 +15,9 @@ from interlock.model.budget import Budget, TokenUsage
 from interlock.model.question_fields import Seen
 from interlock.model.review import TestCounts
 from interlock.service.interlock import Interlock, Run
+from interlock.service.questions.run_entries import starting
 from interlock.service.records.context import SystemClock
+from interlock.service.records.runs import ELSEWHERE, NewRun
 
 _MODEL: Final = "claude-sonnet-4-5"
 _MINUTE: Final = 60 * 1_000_000
@@ -69,15 +71,17 @@ def _moments(now: int) -> Iterator[_Moment]:
 
 def _begun(interlock: Interlock, story: Story, runs: dict[str, Run]) -> Run:
     above = runs.get(story.below)
-    return interlock.run(
-        story.task,
+    new = NewRun(
+        task=story.task,
         agent=story.agent,
         client=story.client,
         project=story.project,
         budget=Budget(cost_usd=story.dollars),
         parent=None if above is None else above.id,
-        process=0,
+        # Whoever looks at the demo decides: nobody descends from these agents.
+        process=ELSEWHERE,
     )
+    return Run(interlock.governor, interlock.governor.answer(starting(new), None).id)
 
 
 def play(run: Run | ClientRun, deed: Deed, wait_s: float | None = None) -> bool:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Unpack
+from typing import Final, Literal, Unpack
+
+from msgspec.structs import replace
 
 from interlock.errors import InputError
 from interlock.model import answers, events
 from interlock.model.action import Action
 from interlock.model.entrance import entrance
 from interlock.model.principal import Scope
-from interlock.model.question_fields import Seen
+from interlock.model.question_fields import RunFields, Seen
 from interlock.model.review import Report
+from interlock.model.run import RunState
 from interlock.model.step import Belief
 from interlock.processes import is_below
 from interlock.server.access.identity import is_agent
+from interlock.server.access.peer import Peer
 from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name, Perform, Word
 from interlock.server.wire.problem import Refused
 from interlock.service.aio import AsyncInterlock
 from interlock.service.operations import Operations
+from interlock.service.questions.run_entries import starting
+from interlock.service.records.runs import ELSEWHERE, new_run
 from interlock.service.run_operations import RunOperations
 from interlock.views.run_catalogue import RunPage, run_page
 from interlock.views.run_view import RunFigures, run_figures, run_value, run_view
@@ -31,25 +37,30 @@ async def _start(call: Call) -> RunFigures:
     agent = table.setdefault("agent", who.name)
     if not await call.look(lambda: desk.doorkeeper.is_own(who, str(agent))):
         raise Refused(403, f"`{who.name}` starts no run for `{str(agent)[:60]}`: leave `agent` out")
-    table["process"] = await call.look(lambda: _process(call))
     parent = table.setdefault("parent", None)
     if isinstance(parent, str):
         table["parent"] = (await desk.run(who, parent)).id
+    if (peer := who.peer) is None:
+        return run_figures(await call.ask(_begun_elsewhere, call.words, **table))
+    table["process"] = await call.look(lambda: _process(call.table.get("process"), peer))
     return run_figures(await call.ask(call.words.begin, **table))
 
 
-def _process(call: Call) -> object:
+@entrance
+async def _begun_elsewhere(words: Operations, task: str, **fields: Unpack[RunFields]) -> RunState:
+    new = new_run(task, {**fields, "process": None})
+    return await words.ask(starting(replace(new, process=ELSEWHERE)))
+
+
+def _process(given: object, peer: Peer) -> object:
     """Return the process that a run is for: the one that asks, one below it or one above it.
 
     INVARIANT: nobody names a process that this server descends from: whatever descends from it
     would decide nothing, and so would everybody.
     """
-    given, peer = call.table.get("process"), call.who.peer
-    if peer is None:
-        return 0
     if given is None:
         return peer.pid
-    if not isinstance(given, int) or given in (0, peer.pid):
+    if not isinstance(given, int) or given == peer.pid:
         return given
     if not is_below(given, peer.pid) and (
         not is_below(peer.pid, given) or is_below(os.getpid(), given)
@@ -87,14 +98,22 @@ async def _show(call: Call) -> object:
 
 async def _resume(call: Call) -> RunFigures:
     """Let a run go on in the process that asks, where its own has ended."""
-    run, table = await call.run(), dict[str, Any](call.table)
-    table["process"] = await call.look(lambda: _process(call))
-    resumed = await call.ask(AsyncInterlock.resume, _waiting(call), run.id, **table)
+    run, table, peer = await call.run(), dict(call.table), call.who.peer
+    if peer is None:
+        return run_figures(await call.ask(_resumed_elsewhere, call.words, run.id, **table))
+    table["process"] = await call.look(lambda: _process(call.table.get("process"), peer))
+    waiting = AsyncInterlock(call.desk.governor, call.who.principal)
+    resumed = await call.ask(AsyncInterlock.resume, waiting, run.id, **table)
     return run_figures(await resumed.state())
 
 
-def _waiting(call: Call) -> AsyncInterlock:
-    return AsyncInterlock(call.desk.governor, call.who.principal)
+@entrance
+async def _resumed_elsewhere(
+    words: Operations, run_id: str, *, process: int | None = None
+) -> RunState:
+    """Let it go on there, whatever `process` it names: no process of here is meant."""
+    del process
+    return await words.resumed(run_id, ELSEWHERE)
 
 
 def _of_run(word: Word) -> Perform:

@@ -37,7 +37,7 @@ from interlock.service.people.operators import token_names
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.questions.question import key_of
 from interlock.service.questions.run_entries import person_heard, starting
-from interlock.service.records.runs import NewRun
+from interlock.service.records.runs import ELSEWHERE, NewRun
 from interlock.service.run_operations import RunOperations
 
 _MOST_RUNS: Final = 1000
@@ -213,6 +213,7 @@ def run_of_session(session: HookSession, number: int) -> str:
 
 
 def _new_run(session: HookSession, run_id: str, project: str, call: HookCall) -> NewRun:
+    client = processes.client_above(call.pid)
     return NewRun(
         id=run_id,
         task=session.task or f"{session.client} session {session.id}",
@@ -220,8 +221,7 @@ def _new_run(session: HookSession, run_id: str, project: str, call: HookCall) ->
         client=session.client,
         project=project,
         workspace=session.workspace or call.cwd or None,
-        # 0 is one that nothing is known of.
-        process=processes.client_above(call.pid) or 0,
+        process=ELSEWHERE if client is None else processes.process_name(client),
     )
 
 

@@ -19,7 +19,7 @@ def starting(new: NewRun) -> Question[RunState]:
     )
 
 
-def resuming(state: RunState, process: int | None) -> Question[None] | None:
+def resuming(state: RunState, process: str) -> Question[None] | None:
     """Return that a run goes on in another process, where that is so."""
     work = runs.resume_run(state, process)
     return None if work is None else Entry(lambda asking: work(asking.of_run(state.id)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -35,6 +35,9 @@ _LONGEST_TASK: Final = 10_000
 _LONGEST_KEY: Final = 512
 _NO_BUDGET: Final = Budget()
 
+ELSEWHERE: Final = ""
+"""The process of a run that this machine knows nothing of: nobody but a server can tell."""
+
 
 class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is opened with: the same, where it is not said otherwise."""
@@ -48,7 +51,8 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget | None = None
     tree_budget: Budget | None = None
     workspace: FilePath | None = None
-    process: int | None = None
+    process: str | None = None
+    """What names its process: this one, where none is named."""
     key: str | None = None
 
 
@@ -67,7 +71,8 @@ def child_of(above: RunState, task: str, fields: RunFields) -> NewRun:
 
 def new_run(task: str, fields: RunFields) -> NewRun:
     """Return what a run is opened with, its fields checked by then."""
-    return NewRun(task=task, **cast("Mapping[str, Any]", fields))
+    given: dict[str, Any] = {**fields, "process": named_process(fields.get("process"))}
+    return NewRun(task=task, **given)
 
 
 def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunState]:
@@ -89,7 +94,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
         tree_limits=(new.tree_budget or _NO_BUDGET).limits(),
         own_places=context.own_places,
         workspace=None if folder is None else context.clean(str(Path(folder).absolute())),
-        process=_named_process(new.process),
+        process=own_name() if new.process is None else new.process,
     )
 
     def plan(transaction: Transaction) -> RunState:
@@ -129,27 +134,25 @@ def _check_same(transaction: Transaction, run_id: str, event: RunStarted, new: N
         )
 
 
-def _named_process(process: int | None) -> str:
-    """Return what names the process that a run is for: 0 is one that nothing is known of."""
-    if process is None:
-        return own_name()
-    return process_name(process) if process else ""
+def named_process(process: int | None) -> str:
+    """Return what names the process that a run is for: this one, where none is said."""
+    return own_name() if process is None else process_name(process)
 
 
-def resume_run(state: RunState, process: int | None) -> Callable[[Asked], Work[None]] | None:
+def resume_run(state: RunState, process: str) -> Callable[[Asked], Work[None]] | None:
     """Return the work of going on in another process, where the run's own has ended.
 
     INVARIANT: a process that still runs stays the run's, or whatever descends from it could decide.
     """
-    name, before = _named_process(process), state.process
-    if state.status is not RunStatus.RUNNING or name == before or is_alive(before):
+    before = state.process
+    if state.status is not RunStatus.RUNNING or process == before or is_alive(before):
         return None
 
     def plan(moment: Moment) -> None:
         # Another one may have been faster, or the run may be finished by now.
         if moment.run.process == before and moment.run.status is RunStatus.RUNNING:
             moment.running()
-            moment.append(RunResumed(process=name))
+            moment.append(RunResumed(process=process))
 
     return lambda asked: asked.work(plan)
 
