@@ -7,11 +7,14 @@ STAMP := $(VENV)/.installed
 # What is compiled when it is installed: rules, tables, the default policy.
 RULES := $(shell find src/interlock -name '*.toml') $(wildcard src/interlock/policy/config/*.py)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Many tests wait for processes that they started: one more keeps the cores busy meanwhile.
-WORKERS := $(shell expr $(CORES) + 1)
+# Many tests wait for processes that they started: two more keep the cores busy meanwhile.
+WORKERS := $(shell expr $(CORES) + 2)
 
 # Whoever may install packages does; everybody else is told how.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
+
+# What was compiled once need not be compiled again by every process that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install run test browser suite check lint types bench fuzz soak docs clean constraints test-llm
 .DEFAULT_GOAL := help

@@ -66,7 +66,10 @@ def pytest_configure_node(node: _WorkerNode) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Measure what counts, and nothing else."""
-    item.config.stash.setdefault(_MEASUREMENT, Measurement()).turn_to(item)
+    stash = item.config.stash
+    if _MEASUREMENT not in stash:
+        stash[_MEASUREMENT] = Measurement()
+    stash[_MEASUREMENT].turn_to(item)
 
 
 @pytest.fixture(scope="session")

@@ -186,9 +186,14 @@ class Rows(Protocol):
         ...
 
     def approvals(
-        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+        self,
+        *,
+        state: str | None = None,
+        run_id: str | None = None,
+        behind: tuple[int, str] | None = None,
+        limit: int = 1000,
     ) -> Sequence[Approval]:
-        """Return approvals, the oldest first."""
+        """Return approvals, the oldest first; those `behind` a moment and an id."""
         ...
 
     def policy(self, policy_hash: str) -> PolicyRow | None:

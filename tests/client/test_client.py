@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import threading
+from collections.abc import Generator
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,8 +24,12 @@ from interlock.client import AsyncClient, Client, connect
 from interlock.model.events import Outcome
 from server.served import Served
 
-ELSEWHERE = 0
-"""The process of a run that this one, where a person decides, does not descend from."""
+
+@pytest.fixture
+def agent() -> Generator[int]:
+    """A process for a run: this one, where a person decides, does not descend from it."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        yield process.pid
 
 
 def test_a_run_is_asked_and_reported_as_in_process(client: Client) -> None:
@@ -78,8 +84,8 @@ def test_a_run_stands_below_another_one(client: Client, monkeypatch: pytest.Monk
     assert child.state.project == "p"
 
 
-def test_an_agent_waits_for_a_person(client: Client, served: Served) -> None:
-    run, answers = client.run("a task", process=ELSEWHERE), list[Answer]()
+def test_an_agent_waits_for_a_person(client: Client, served: Served, agent: int) -> None:
+    run, answers = client.run("a task", process=agent), list[Answer]()
     waiting = threading.Thread(
         target=lambda: answers.append(run.command("git push --force", wait_s=60))
     )
@@ -108,8 +114,8 @@ def test_the_loop_of_an_agent_goes_its_way(client: Client) -> None:
     assert run.statistics().evaluations == len(run.history.entries)
 
 
-def test_a_person_halts_and_lifts(client: Client, served: Served) -> None:
-    ada, run = served.tokens["ada"], client.run("a task", process=ELSEWHERE)
+def test_a_person_halts_and_lifts(client: Client, served: Served, agent: int) -> None:
+    ada, run = served.tokens["ada"], client.run("a task", process=agent)
     with connect(served.listening.url, token=ada) as person:
         held = person.halt(run.id, token=ada, reason="look first")
         refused = run.command("ls")

@@ -155,12 +155,20 @@ def test_every_page_can_be_used_by_everybody(
         last(told, hostile, "action-judged"),
         f"/runs/{run.id}/records/1",
     ]
-    pages = [*runs, *records, "/policy", "/policy?show=all", TRY, "/policy/history", "/loop"]
+    pages = [*runs, *records, "/policy", TRY, "/policy/history", "/loop"]
+    if not phone and scheme == "light":
+        # The longest page by far, of what every other one is made of.
+        pages.append("/policy?show=all")
     with desktop(browser, served, phone=phone, scheme=scheme) as opened:
         opened.sign_in()
         for each in pages:
             opened.go(each)
-            found = cast("list[dict[str, Any]]", Axe().run(opened.page).response["violations"])
+            found = cast(
+                "list[dict[str, Any]]",
+                Axe()
+                .run(opened.page, options={"resultTypes": ["violations"]})
+                .response["violations"],
+            )
             assert [(each, rule["id"], rule["nodes"][0]["html"]) for rule in found] == []
             width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert (each, opened.page.evaluate(width)) == (each, 0)

@@ -261,6 +261,8 @@ def test_an_approval_is_decided_once_and_used_up(ledger: Ledger) -> None:
     assert [each.id for each in ledger.rows.approvals()] == ["a1", "a2"]
     assert [each.id for each in ledger.rows.approvals(state="pending")] == ["a2"]
     assert [each.id for each in ledger.rows.approvals(run_id="r1", limit=1)] == ["a1"]
+    assert [each.id for each in ledger.rows.approvals(behind=(approval.opened_at, "a1"))] == ["a2"]
+    assert ledger.rows.approvals(behind=(NOON + 3600_000_000, "")) == []
     assert ledger.rows.approvals(run_id="r2") == []
     assert ledger.rows.approval("a3") is None
     pending = ledger.execute(

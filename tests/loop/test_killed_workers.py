@@ -29,7 +29,7 @@ from loop.webhook_server import Behaviour, Connection, WebhookServer, answers, w
 from patience import LONG_ENOUGH_S
 from service.ledgers import events_of
 
-ROUNDS = rounds(short=6, soak=100)
+ROUNDS = rounds(short=3, soak=100)
 NAMES = ("a", "b", "c")
 SECRET = "HOOK_SECRET"
 JOB = """

@@ -10,6 +10,7 @@ import sys
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.document import KEYS, SECTIONS, MergedPolicy
@@ -22,6 +23,7 @@ _OPEN = {key.path.partition(".")[0] for key in KEYS if key.tighter is not Tighte
 EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section in _OPEN)]
 
 
+@examples(15, soak=500)
 @given(documents(), documents(for_project=True))
 def test_a_project_never_loosens(user: Document, project: Document):
     below, both = loaded(user), loaded(user, project)

@@ -335,7 +335,7 @@ ANSWERS = st.text() | documents() | damaged()
 
 
 @given(ANSWERS)
-@examples(400, soak=20_000)
+@examples(150, soak=20_000)
 def test_any_text_is_a_choice_of_the_set_or_invalid(text: str) -> None:
     snapshot = a_snapshot()
     try:

@@ -187,7 +187,7 @@ def test_every_rail_that_holds_is_named_and_the_strictest_decides() -> None:
 
 
 _SAID = st.none() | st.just("no")
-_LAW = examples(300, soak=5_000)
+_LAW = examples(150, soak=5_000)
 
 
 @_LAW

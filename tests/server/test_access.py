@@ -51,7 +51,7 @@ def every(*, of: Scope | None = None) -> list[Endpoint]:
 def asked(house: Served, endpoint: Endpoint, token: str | None) -> Reply:
     """Ask for what an endpoint is for, by what there is in the ledger."""
     run = house.get("/v1/runs?agent=agent&limit=1").value["runs"][0]["id"]
-    approval = house.get("/v1/approvals").value[0]["id"]
+    approval = house.get("/v1/approvals").value["approvals"][0]["id"]
     values = {"run": run, "approval": approval, "scope": "agent/agent", "seq": "1"}
     path = re.sub(r"\{(\w+)(?::path)?\}", lambda at: values.get(at[1], "nothing"), endpoint.path)
     query = {name: run if name == "run" else "1" for name in endpoint.needs}
@@ -101,9 +101,9 @@ def test_an_agent_is_refused_in_the_runs_of_others(house: Served, endpoint: Endp
 
 def test_lists_show_an_agent_its_own_only(house: Served) -> None:
     assert house.get("/v1/runs", as_="other").value["runs"] == []
-    assert house.get("/v1/approvals", as_="other").value == []
+    assert house.get("/v1/approvals", as_="other").value["approvals"] == []
     assert len(house.get("/v1/runs", as_="agent").value["runs"]) == 2
-    assert len(house.get("/v1/approvals", as_="agent").value) == 1
+    assert len(house.get("/v1/approvals", as_="agent").value["approvals"]) == 1
 
 
 def test_an_agent_starts_no_run_for_another_or_below_anothers(house: Served) -> None:

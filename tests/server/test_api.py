@@ -77,6 +77,23 @@ def test_runs_come_a_page_at_a_time(served: Served) -> None:
     assert served.get("/v1/runs?state=finished").value == {"runs": [], "cursor": None}
 
 
+def test_questions_come_a_page_at_a_time(served: Served) -> None:
+    run = served.run()
+    lines = [f"git push --force origin b{number}" for number in range(5)]
+    for line in lines:
+        assert served.post(f"/v1/runs/{run}/actions", {"action": {"command": line}}).status == 200
+    found: list[str] = []
+    cursor = ""
+    while cursor is not None:
+        page = served.get(f"/v1/approvals?limit=2&run={run}{cursor and f'&cursor={cursor}'}").value
+        found += [each["summary"] for each in page["approvals"]]
+        cursor = page["cursor"]
+
+    assert len(found) == len(lines)
+    assert all(line in said for line, said in zip(lines, found, strict=True))
+    assert served.get("/v1/approvals?cursor=yesterday").status == 422
+
+
 def test_records_come_a_page_at_a_time_as_they_were_written(served: Served) -> None:
     run = served.run()
     for number in range(5):

@@ -9,13 +9,15 @@ from hypothesis import settings
 from schemathesis import checks
 from schemathesis.specs.openapi import checks as described
 
-from effort import rounds
+from effort import SOAK, rounds
 from interlock.model.principal import Scope
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.api.openapi import openapi_of
 from server.served import Served
 
 schema = schemathesis.openapi.from_dict(openapi_of(ENDPOINTS)).exclude(path="/v1/stream")
+# Every edge of every field, thousands of requests: at length only.
+schema.config.phases.coverage.enabled = SOAK
 CHECKS: list[Any] = [
     checks.not_a_server_error,
     described.status_code_conformance,
@@ -26,7 +28,7 @@ CHECKS: list[Any] = [
 
 
 @schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator] - as the library has it
-@settings(max_examples=rounds(short=6, soak=300))
+@settings(max_examples=rounds(short=12, soak=300))
 def test_whatever_is_asked_is_answered_as_described(case: Any, shared: Served):
     if "run" in case.path_parameters:
         case.path_parameters["run"] = a_run(shared)

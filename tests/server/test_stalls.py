@@ -12,12 +12,14 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from effort import rounds
 from server.served import PATIENCE_S, Served
 from service.ledgers import PASSPHRASE
 
 MIB = 2**20
 BEAT_S = 0.005
 RUNS, LINES = 6, 60
+ROUNDS = rounds(short=1, soak=4)
 
 
 class Beats:
@@ -55,7 +57,7 @@ def test_nothing_holds_up_the_event_loop(served: Served) -> None:
             assert served.post(f"/v1/runs/{run}/actions", asked).status == 200
     began = time.monotonic()
     with beating(served.loop) as beats, ThreadPoolExecutor(8) as pool:
-        for done in [pool.submit(work) for work in hostile(served, runs) for _ in range(3)]:
+        for done in [pool.submit(work) for work in hostile(served, runs) for _ in range(ROUNDS)]:
             done.result(PATIENCE_S)
     took_s = time.monotonic() - began
 

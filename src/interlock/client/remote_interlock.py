@@ -15,7 +15,7 @@ from interlock.client.connection import Connection, Request
 from interlock.client.remote_run import RemoteOperations, RemoteRun, Started
 from interlock.errors import InputError, NotPermittedError
 from interlock.model.answers import ReviewAnswer
-from interlock.model.approval import Approval, ApprovalState
+from interlock.model.approval import Approval, ApprovalPage, ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import Amount, FilePath, Given, entrance
 from interlock.model.events import BudgetChanged, Record, Undone
@@ -81,8 +81,14 @@ class RemoteInterlock(RemoteOperations):
     @entrance
     async def approvals(self, state: ApprovalState | str | None = "pending") -> Sequence[Approval]:
         """Return the questions to people in one state, or all of them."""
-        query = {"state": "all" if state is None else str(state)}
-        return await self._asked(Request("GET", "/v1/approvals", query=query), list[Approval])
+        query: dict[str, object] = {"state": "all" if state is None else str(state), "limit": 500}
+        found: list[Approval] = []
+        while True:
+            page = await self._asked(Request("GET", "/v1/approvals", query=query), ApprovalPage)
+            found += page.approvals
+            if page.cursor is None:
+                return found
+            query["cursor"] = page.cursor
 
     @entrance
     async def approve(

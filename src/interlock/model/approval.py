@@ -64,3 +64,11 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __bool__(self) -> Never:
         """Refuse to say: what was granted may be used up or too old by now."""
         raise no_truth("a question to a person", "`state`")
+
+
+class ApprovalPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A few questions to people, the oldest first."""
+
+    approvals: tuple[Approval, ...]
+    cursor: str | None
+    """Where the next page begins; None where this is the last one."""

@@ -28,6 +28,7 @@ from interlock.server.desk.endpoint import (
 )
 from interlock.server.desk.question_lane import LongWay, Plain
 from interlock.server.desk.repeats import Asked
+from interlock.server.telemetry.logs import REQUEST_ID
 from interlock.server.wire.http_message import (
     Message,
     Receiver,
@@ -92,6 +93,7 @@ class Application:
             answer = await self._shortly(scope, receive)
             if answer is None:
                 scope["app"] = self
+                REQUEST_ID.set(outgoing.request_id)
                 await self._at_length(scope, receive, outgoing)
             else:
                 await outgoing.send_plain(answer)

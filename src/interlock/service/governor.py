@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar, cast
@@ -185,12 +185,18 @@ class Governor:
         """Return a run as it is on record now."""
         return Recorded(self.ledger).state(run_id)
 
-    def approvals(self, state: str | None) -> Sequence[Approval]:
-        """Return questions to people; `pending` are only those that can still be answered."""
-        now = self.clock.now()
-        found = self.ledger.rows.approvals(state=state)
-        is_pending = ApprovalState.PENDING.value
-        return [each for each in found if state != is_pending or each.is_open_at(now)]
+    def approvals(
+        self,
+        state: str | None,
+        *,
+        run_id: str | None = None,
+        behind: tuple[int, str] | None = None,
+    ) -> Iterator[Approval]:
+        """Yield questions to people, the oldest first; `pending` are those that are open still."""
+        now, is_pending = self.clock.now(), state == ApprovalState.PENDING.value
+        while page := self.ledger.rows.approvals(state=state, run_id=run_id, behind=behind):
+            yield from (each for each in page if not is_pending or each.is_open_at(now))
+            behind = page[-1].opened_at, page[-1].id
 
 
 class Driver(Protocol):

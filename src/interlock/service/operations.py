@@ -66,7 +66,7 @@ class Operations:
     async def approvals(self, state: ApprovalState | str | None = "pending") -> Sequence[Approval]:
         """Return the questions to people in one state, or all of them."""
         named = None if state is None else str(state)
-        return await self._driver.outside(lambda: self.governor.approvals(named))
+        return await self._driver.outside(lambda: list(self.governor.approvals(named)))
 
     @entrance
     async def approve(

@@ -52,7 +52,7 @@ def run_page(
     is_shown: Callable[[RunRow], bool] = lambda _: True,
 ) -> RunPage:
     """Return a page of runs; `text` stands in their task, agent, project or id."""
-    behind = None if cursor is None else _place(cursor)
+    behind = None if cursor is None else place_behind(cursor)
     found: list[RunRow] = []
     wanted, looked_at, is_over = text.casefold(), 0, False
     while len(found) <= limit and looked_at < _MOST_LOOKED_AT and not is_over:
@@ -67,7 +67,7 @@ def run_page(
     if len(found) > limit:
         behind, is_over = (found[limit - 1].updated_at, found[limit - 1].id), False
     shown = tuple(_line(row) for row in found[:limit])
-    return RunPage(runs=shown, cursor=None if is_over or behind is None else _cursor(*behind))
+    return RunPage(runs=shown, cursor=None if is_over or behind is None else cursor_of(*behind))
 
 
 def children_of(ledger: Ledger, run_id: str) -> Sequence[RunLine]:
@@ -96,12 +96,14 @@ def _line(row: RunRow) -> RunLine:
     )
 
 
-def _cursor(at: int, run_id: str) -> str:
-    return f"{at}.{run_id}"
+def cursor_of(at: int, of: str) -> str:
+    """Return where a page ended: when, and of what in the order of ids."""
+    return f"{at}.{of}"
 
 
-def _place(cursor: str) -> tuple[int, str]:
-    at, _, run_id = cursor.partition(".")
-    if not (at.isascii() and at.isdecimal() and len(at) < 18 and run_id):
+def place_behind(cursor: str) -> tuple[int, str]:
+    """Return what a cursor tells; raise InputError for what is none."""
+    at, _, of = cursor.partition(".")
+    if not (at.isascii() and at.isdecimal() and len(at) < 18 and of):
         raise InputError(f"`cursor` is `{cursor[:60]}`, expected what the last page gave")
-    return int(at), run_id
+    return int(at), of

@@ -217,12 +217,19 @@ class _MemoryRows:
         return max(found, key=lambda each: (each.opened_at, each.id), default=None)
 
     def approvals(
-        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+        self,
+        *,
+        state: str | None = None,
+        run_id: str | None = None,
+        behind: tuple[int, str] | None = None,
+        limit: int = 1000,
     ) -> Sequence[Approval]:
         found = [
             each
             for each in list(self._all.approvals.values())
-            if state in (None, each.state.value) and run_id in (None, each.run_id)
+            if state in (None, each.state.value)
+            and run_id in (None, each.run_id)
+            and (behind is None or (each.opened_at, each.id) > behind)
         ]
         return sorted(found, key=lambda each: (each.opened_at, each.id))[:limit]
 

@@ -179,7 +179,9 @@ _APPROVAL_FOR: Final = _select(
 _APPROVALS: Final = _select(
     APPROVALS,
     "WHERE (CAST($1 AS text) IS NULL OR state = $1)"
-    " AND (CAST($2 AS text) IS NULL OR run_id = $2) ORDER BY opened_at, id LIMIT $3",
+    " AND (CAST($2 AS text) IS NULL OR run_id = $2)"
+    " AND (CAST($3 AS bigint) IS NULL OR opened_at > $3 OR (opened_at = $3 AND id > $4))"
+    " ORDER BY opened_at, id LIMIT $5",
 )
 _POLICY: Final = _select(POLICIES, "WHERE hash = $1")
 _POLICIES: Final = _select(POLICIES, "ORDER BY hash")
@@ -298,10 +300,15 @@ class SqlRows:
         return self._one(_approval, _APPROVAL_FOR, run_id, digest)
 
     def approvals(
-        self, *, state: str | None = None, run_id: str | None = None, limit: int = 1000
+        self,
+        *,
+        state: str | None = None,
+        run_id: str | None = None,
+        behind: tuple[int, str] | None = None,
+        limit: int = 1000,
     ) -> Sequence[Approval]:
         """Return approvals, the oldest first."""
-        return self._all(_approval, _APPROVALS, state, run_id, limit)
+        return self._all(_approval, _APPROVALS, state, run_id, *(behind or (None, "")), limit)
 
     def policy(self, policy_hash: str) -> PolicyRow | None:
         """Return a policy by its hash."""

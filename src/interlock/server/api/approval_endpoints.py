@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from functools import cache
+from itertools import islice
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -10,12 +12,12 @@ import msgspec
 from interlock.errors import DecidedError
 from interlock.ledger.abbreviations import found_approval
 from interlock.model.answers import ReviewAnswer
-from interlock.model.approval import Approval, ApprovalState
+from interlock.model.approval import Approval, ApprovalPage, ApprovalState
 from interlock.model.principal import Scope
-from interlock.model.rows import RunRow
 from interlock.server.access.identity import is_agent
 from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name, Perform, Word
 from interlock.service.operations import Operations
+from interlock.views.run_catalogue import cursor_of, place_behind
 
 _LONGEST_WAIT_S: Final = 300
 _USUAL_WAIT_S: Final = 30.0
@@ -23,28 +25,39 @@ State = Literal["pending", "granted", "denied", "expired", "cancelled", "all"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=_LONGEST_WAIT_S)]
 
 
-async def _list(call: Call) -> Sequence[Approval]:
+async def _list(call: Call) -> ApprovalPage:
     """Return questions; those of its own runs where an agent asks."""
-    return await call.look(lambda: _shown(call))
+    return await call.look(lambda: _page(call))
 
 
-def _shown(call: Call) -> Sequence[Approval]:
-    desk, who = call.desk, call.who
-    state, run = call.query.get("state", "pending"), call.query.get("run")
-    found = desk.governor.approvals(None if state == "all" else state)
-    if run is not None:
-        found = [each for each in found if each.run_id == run]
-    if is_agent(who):
-        runs: dict[str, bool] = {}
-        for each in found:
-            if each.run_id not in runs:
-                runs[each.run_id] = _is_own(call, desk.ledger.rows.run(each.run_id))
-        found = [each for each in found if runs[each.run_id]]
-    return found[: call.query.get("limit", 500)]
+def _page(call: Call) -> ApprovalPage:
+    state, cursor = call.query.get("state", "pending"), call.query.get("cursor")
+    limit: int = call.query.get("limit", 50)
+    found = call.desk.governor.approvals(
+        None if state == "all" else state,
+        run_id=call.query.get("run"),
+        behind=None if cursor is None else place_behind(cursor),
+    )
+    if is_agent(call.who):
+        is_own = _is_own(call)
+        found = (each for each in found if is_own(each.run_id))
+    shown = list(islice(found, limit + 1))
+    last = shown[limit - 1] if len(shown) > limit else None
+    return ApprovalPage(
+        approvals=tuple(shown[:limit]),
+        cursor=None if last is None else cursor_of(last.opened_at, last.id),
+    )
 
 
-def _is_own(call: Call, row: RunRow | None) -> bool:
-    return row is not None and call.desk.doorkeeper.is_own(call.who, row.agent)
+def _is_own(call: Call) -> Callable[[str], bool]:
+    """Return whether a run is of the agent that asks; each is looked up once."""
+
+    @cache
+    def is_own(run_id: str) -> bool:
+        row = call.desk.ledger.rows.run(run_id)
+        return row is not None and call.desk.doorkeeper.is_own(call.who, row.agent)
+
+    return is_own
 
 
 async def _show(call: Call) -> Approval:
@@ -114,8 +127,8 @@ APPROVAL_ENDPOINTS: Final = (
         agents=True,
         summary="Questions to people in one state, `pending` where none is said",
         perform=_list,
-        query={"state": State, "run": Name, "limit": Limit},
-        answer=list[Approval],
+        query={"state": State, "run": Name, "limit": Limit, "cursor": Name},
+        answer=ApprovalPage,
     ),
     Endpoint(
         method="GET",

@@ -167,7 +167,7 @@ class Console:
         return Frame(
             now=desk.now(),
             position=head.records,
-            waiting=len(desk.governor.approvals("pending")) if is_known else 0,
+            waiting=sum(1 for _ in desk.governor.approvals("pending")) if is_known else 0,
             who=who.name if is_known else "",
             scope=who.scope.value,
             csrf=who.csrf if is_known else "",
