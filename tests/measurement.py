@@ -32,11 +32,9 @@ class Measurement:
         """Take over from whoever began to measure; a process that runs tests does this first."""
         self._coverage = Coverage.current()
         self._is_on = True
-        # Children cost far more when they are measured, and tell nothing that counts.
-        for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS")]:
-            del os.environ[name]
         if self._coverage is not None:
             _load_everything()
+        _leave_children_alone()
 
     def turn_to(self, item: pytest.Item) -> None:
         """Measure from now on if this test counts, and only then."""
@@ -46,9 +44,16 @@ class Measurement:
         if wanted:
             _forget_results()
             self._coverage.start()
+            _leave_children_alone()
         else:
             self._coverage.stop()
         self._is_on = wanted
+
+
+def _leave_children_alone() -> None:
+    """Children cost far more when they are measured, and tell nothing that counts."""
+    for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS")]:
+        del os.environ[name]
 
 
 def _load_everything() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from crash.facts import assert_holds
-from effort import rounds
+from effort import DURABLE, rounds
 from interlock.model.events import RunFinished
 from interlock.model.loop_events import CycleDecided, NotesProcessed, TriggerReceived
 from interlock.model.run import RunStatus
@@ -290,6 +290,7 @@ def _wait_for_some_moment(session: Session, chance: random.Random) -> None:
     threading.Event().wait(chance.random() * chance.choice([0, 0.002, 0.02, 0.5]))
 
 
+@pytest.mark.parametrize("places", DURABLE, indirect=True)
 def test_a_worker_stopped_while_it_thinks_does_nothing_twice(
     open_session: OpenSession, places: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -310,6 +311,7 @@ def test_a_worker_stopped_while_it_thinks_does_nothing_twice(
     assert len(session.started()) == 1
 
 
+@pytest.mark.parametrize("places", DURABLE, indirect=True)
 def test_a_worker_stopped_while_it_delivers_does_nothing_twice(
     open_session: OpenSession, places: tuple[str, str]
 ) -> None:
@@ -338,6 +340,7 @@ def _see_it_work_again(session: Session, stopped: WorkerProcess, heir: WorkerPro
     stopped.end()
 
 
+@pytest.mark.parametrize("places", DURABLE, indirect=True)
 def test_a_job_whose_worker_is_killed_ends_with_it_and_is_never_started_again(
     open_session: OpenSession, places: tuple[str, str], tmp_path: Path
 ) -> None:

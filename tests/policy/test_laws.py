@@ -23,7 +23,7 @@ _OPEN = {key.path.partition(".")[0] for key in KEYS if key.tighter is not Tighte
 EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section in _OPEN)]
 
 
-@examples(15, soak=500)
+@examples(8, soak=500)
 @given(documents(), documents(for_project=True))
 def test_a_project_never_loosens(user: Document, project: Document):
     below, both = loaded(user), loaded(user, project)

@@ -126,28 +126,26 @@ def test_an_answer_that_is_none_is_not_believed(home: Home, said: bytes) -> None
     assert asked.returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("payload", "told"),
-    [
-        (b"", b"is not an object|cannot be read"),
-        (b"not json", b"is not JSON"),
-        (b'{"session": "s1"}', b"asks nothing"),
-        (b'1, "hook": "other"', b"is not JSON"),
-        (b'{"session":"s1","action":{"command":7}}', b"expected a string"),
-        (b'{"action":{"command":"ls"}}', b"neither `run` nor `session`"),
-        (b"\xff\xfe", b"is not JSON"),
-        (b"[" * 100_000, b"is not JSON"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_with_a_reason(
-    home: Home, payload: bytes, told: bytes
-) -> None:
-    with home.served():
-        refused, stop = home.hook(payload), home.hook(payload, "stop")
+UNREADABLE = {
+    b"": b"is not an object|cannot be read",
+    b"not json": b"is not JSON",
+    b'{"session": "s1"}': b"asks nothing",
+    b'1, "hook": "other"': b"is not JSON",
+    b'{"session":"s1","action":{"command":7}}': b"expected a string",
+    b'{"action":{"command":"ls"}}': b"neither `run` nor `session`",
+    b"\xff\xfe": b"is not JSON",
+    b"[" * 100_000: b"is not JSON",
+}
 
-    assert (refused.returncode, refused.stdout) == (2, b"")
-    assert any(each in refused.stderr for each in told.split(b"|"))
-    assert (stop.returncode, stop.stdout) == (0, b"")
+
+def test_what_cannot_be_read_is_refused_with_a_reason(home: Home) -> None:
+    with home.served():
+        for payload, told in UNREADABLE.items():
+            refused, stop = home.hook(payload), home.hook(payload, "stop")
+
+            assert (refused.returncode, refused.stdout) == (2, b"")
+            assert any(each in refused.stderr for each in told.split(b"|"))
+            assert (stop.returncode, stop.stdout) == (0, b"")
 
 
 def test_a_payload_that_is_too_large_is_refused(home: Home) -> None:

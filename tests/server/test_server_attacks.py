@@ -1,4 +1,4 @@
-"""What a red team found: each of these was a way in, or a way to keep others out."""
+"""Attacks that worked once: each was a way in, or a way to keep others out."""
 
 from __future__ import annotations
 
