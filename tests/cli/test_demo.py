@@ -11,8 +11,11 @@ import pytest
 from interlock import Interlock, Run
 from interlock.cli.demo.demo_player import DemoClock, play, play_past, what_is_left
 from interlock.cli.demo.demo_stories import POLICY, STORIES, Story
+from interlock.model.approval import ApprovalState
+from interlock.model.run import RunStatus
 from interlock.service.ledgers import open_governor
 from interlock.service.policies.policy_files import load_policy
+from service.ledgers import operator_of
 
 SECOND = 1_000_000
 LOOKED_AT = 60
@@ -32,7 +35,7 @@ class Played:
             undo_store=folder / "undo",
         )
         self.interlock = Interlock(self.governor)
-        self.runs = play_past(self.interlock, self.clock)
+        self.runs = play_past(self.interlock, self.clock, operator_of(self.interlock))
         self.clock.at = self.clock.now()
 
     def resumed(self, story: Story) -> Run:
@@ -62,7 +65,8 @@ def waiting(played: Played) -> set[str]:
 
 def test_who_waits_for_nobody_works_as_long_as_somebody_looks(played: Played):
     asked = waiting(played)
-    at_work = [each for each in STORIES if played.runs[each.task].id not in asked]
+    going_on = [each for each in STORIES if not each.is_over]
+    at_work = [each for each in going_on if played.runs[each.task].id not in asked]
 
     assert {each.agent for each in at_work} == {"tester", "coder", "triage"}
     for story in at_work:
@@ -71,6 +75,19 @@ def test_who_waits_for_nobody_works_as_long_as_somebody_looks(played: Played):
 
 def test_four_agents_wait_for_a_person(played: Played):
     assert len(waiting(played)) == 4
+
+
+def test_what_was_done_before_has_its_answers(played: Played):
+    over = [each for each in STORIES if each.is_over]
+    answered = {each.run_id: each for each in played.interlock.approvals(None) if each.note}
+
+    assert {played.runs[each.task].state.status for each in over} == {RunStatus.FINISHED}
+    for story in over:
+        approval = answered[played.runs[story.task].id]
+        assert (approval.note, approval.state is ApprovalState.GRANTED) == (
+            story.answer,
+            story.is_granted,
+        )
 
 
 def test_no_turn_is_like_another():

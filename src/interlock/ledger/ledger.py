@@ -295,7 +295,7 @@ class Ledger:
             if self.anchor is not None:
                 # Whoever hears an answer can miss it from now on.
                 self.anchor.advance(head)
-            self._cache.trim()
+            self._cache.trim(transaction.ended())
             if self._idle_timer is not None:
                 self._idle_timer.note_work()
         except BaseException:

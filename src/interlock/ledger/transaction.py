@@ -7,7 +7,7 @@ whether that is on disk or still in the same transaction.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -100,11 +100,16 @@ class Cache:
         self.accounts.clear()
         self.doubtful.clear()
 
-    def trim(self) -> None:
-        """Forget what was not needed for longest."""
-        for cached in (self.chains, self.accounts):
-            while len(cached) > _MOST_RUNS:
-                cached.popitem(last=False)
+    def trim(self, ended: Iterable[str]) -> None:
+        """Forget what has ended, and what was not needed for longest."""
+        for run_id in ended:
+            self.chains.pop(run_id, None)
+        while len(self.chains) > _MOST_RUNS:
+            self.chains.popitem(last=False)
+        while len(self.accounts) > _MOST_RUNS:
+            self.accounts.popitem(last=False)
+        if len(self.doubtful) > _MOST_RUNS:
+            self.doubtful.intersection_update(self.chains)
 
 
 class Transaction(Projection):
@@ -284,6 +289,12 @@ class Transaction(Projection):
             self.changes.credentials[digest] = sealed_credential(row, self._key)
         self._set_seals()
         return self.changes
+
+    def ended(self) -> Iterator[str]:
+        """Yield the runs that are over by now: hardly anybody asks for them again."""
+        for run_id, chain in self._touched.items():
+            if chain.state.status is RunStatus.FINISHED:
+                yield run_id
 
     def _take(self, chain: Chain, record: Record, body: bytes) -> None:
         chain = msgspec.structs.replace(

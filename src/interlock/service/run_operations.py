@@ -370,6 +370,7 @@ class RunOperations:
             ended = await self._answer(question)
         if isinstance(ended, UnfinishedError):
             raise ended
+        self._governor.forget(self.id)
         return ended
 
     async def leave(self, *, failed: bool) -> None:

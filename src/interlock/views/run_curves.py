@@ -12,7 +12,7 @@ import msgspec
 
 from interlock.model import events
 from interlock.model.budget import Dimension
-from interlock.model.run import RunState
+from interlock.model.run import RunState, RunStatus
 from interlock.model.step import SLOPE_STEPS, StepDecision
 from interlock.policy.config.run_sections import Steps
 
@@ -84,7 +84,7 @@ class Burn(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[int, ...]
     """At each step that is known, and now."""
     more_steps: int | None
-    """How many more it can take at the present pace; None where there is no pace yet."""
+    """How many more it can take at the present pace; None where there is no pace, or no more."""
 
 
 class RunCurves(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,5 +186,6 @@ def _burn(state: RunState, reader: _Reader, limit: int) -> Burn:
     left = tuple(limit - before - each for each in reader.spent[1:] or reader.spent)
     latest = [*left[-SLOPE_STEPS - 1 :], limit - spent]
     pace = (latest[0] - latest[-1]) / max(len(latest) - 1, 1)
-    more = int(max(limit - spent, 0) / pace) if pace > 0 else None
+    goes_on = pace > 0 and state.status is RunStatus.RUNNING
+    more = int(max(limit - spent, 0) / pace) if goes_on else None
     return Burn(spent=spent, limit=limit, left=(*left, limit - spent), more_steps=more)

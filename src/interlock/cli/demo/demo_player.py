@@ -44,8 +44,11 @@ class _Moment(NamedTuple):
     deed: Deed
 
 
-def play_past(interlock: Interlock, clock: DemoClock) -> dict[str, Run]:
-    """Play what happened before anybody looked; return the runs by their tasks."""
+def play_past(interlock: Interlock, clock: DemoClock, token: str) -> dict[str, Run]:
+    """Play what happened before anybody looked; return the runs by their tasks.
+
+    Whoever has the token answered what was answered by then.
+    """
     now = clock.now()
     runs: dict[str, Run] = {}
     held: set[str] = set()
@@ -54,8 +57,14 @@ def play_past(interlock: Interlock, clock: DemoClock) -> dict[str, Run]:
         story = moment.story
         if story.task not in runs:
             runs[story.task] = _begun(interlock, story, runs)
-        if story.task not in held and not play(runs[story.task], moment.deed):
+        run = runs[story.task]
+        if story.task not in held and not play(run, moment.deed):
             held.add(story.task)
+            if story.answer:
+                _answer(interlock, run, story, token)
+                play(run, moment.deed)
+        if story.is_over and moment.deed is story.before[-1]:
+            run.finish()
     clock.at = None
     return runs
 
@@ -64,9 +73,17 @@ def _moments(now: int) -> Iterator[_Moment]:
     """Yield everything that happened, spread over the time until a little ago."""
     for number, story in enumerate(STORIES):
         begun = now - story.began_min * _MINUTE
-        ended = now - _MINUTE * (1 + number)
+        ended = now - _MINUTE * (story.ended_min or 1 + number)
         for place, deed in enumerate(story.before):
             yield _Moment(begun + place * (ended - begun) // len(story.before), story, deed)
+
+
+def _answer(interlock: Interlock, run: Run, story: Story, token: str) -> None:
+    """Let a person say what was said to what the run asks."""
+    decide = interlock.approve if story.is_granted else interlock.deny
+    for each in interlock.approvals():
+        if each.run_id == run.id:
+            decide(each.id, token=token, note=story.answer)
 
 
 def _begun(interlock: Interlock, story: Story, runs: dict[str, Run]) -> Run:
@@ -118,7 +135,7 @@ class LiveAgents:
 
     def start(self) -> None:
         """Let every agent go on, each on a thread of its own."""
-        for number, story in enumerate(STORIES):
+        for number, story in enumerate(each for each in STORIES if not each.is_over):
             args = (story, number * _PACE_S / len(STORIES))
             thread = threading.Thread(target=self._live, args=args, daemon=True)
             thread.start()

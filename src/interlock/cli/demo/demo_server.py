@@ -61,7 +61,7 @@ class Demo:
         interlock.set_up(name, passphrase, cost=_LEAST_COST)
         self.token = interlock.unlock(name, passphrase)
         self._token_file.write_text(self.token)
-        self._runs = play_past(interlock, clock)
+        self._runs = play_past(interlock, clock, self.token)
         return governor
 
     def begin(self, listening: Listening) -> None:

@@ -54,6 +54,16 @@ class Story(NamedTuple):
     """So many minutes ago."""
     below: str = ""
     """The task of the run that it stands below."""
+    ended_min: int = 0
+    """Done so many minutes ago; 0 for what goes on."""
+    answer: str = ""
+    """What a person said when it asked, before anybody looked; nothing where it still waits."""
+    is_granted: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was done before anybody looked."""
+        return self.ended_min > 0
 
 
 _LITTLE: Final = 1_500
@@ -240,6 +250,42 @@ STORIES: Final = (
             _read("tickets/{n}.txt", tokens=_LITTLE),
             Deed("grep -c refund tickets/{n}.txt", tokens=_LITTLE),
             Deed("mv tickets/{n}.txt tickets/billing/", tokens=_LITTLE),
+        ),
+    ),
+    Story(
+        task="Upgrade Pillow and make the thumbnails anew",
+        agent="coder",
+        client="codex",
+        project="shop",
+        dollars="2.00",
+        began_min=96,
+        ended_min=61,
+        answer="Nobody else works on this branch.",
+        before=(
+            _read("requirements.txt"),
+            Deed(path="requirements.txt", content="pillow==11.3.0\n"),
+            Deed("pip install -r requirements.txt", seconds=11.0),
+            Deed("pytest -q tests/images", exit_code=1, passed=48, failed=3, seconds=7.5),
+            Deed(path="shop/images/thumbnail.py", content="image.thumbnail(size, LANCZOS)\n"),
+            Deed("pytest -q tests/images", "The filter has another name now.", passed=51),
+            Deed("git commit -am 'Upgrade Pillow'", seconds=0.4),
+            Deed("git push --force origin deps/pillow", "The branch was rebased."),
+        ),
+    ),
+    Story(
+        task="Free what the test clusters no longer need",
+        agent="janitor",
+        client="hermes",
+        project="platform",
+        dollars="1.00",
+        began_min=150,
+        ended_min=127,
+        answer="Staging is in use until Friday.",
+        is_granted=False,
+        before=(
+            Deed("kubectl get namespaces", "What is there?", tokens=3_000),
+            Deed("kubectl top pods -n staging", "Hardly anything runs here.", tokens=3_200),
+            Deed("kubectl delete namespace staging", "I remove what is idle.", tokens=3_400),
         ),
     ),
 )

@@ -185,7 +185,7 @@ def engine() -> str:
     return f"{version('interlock')}+{rules_digest().hex()[:12]}"
 
 
-_MOST: Final = 4096
+_MOST: Final = 1024
 _LONGEST: Final = 512
 
 
