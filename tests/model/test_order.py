@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from interlock.model.order import BEFORE_ALL, followed
-from interlock.model.rows import HeadRow, RecordRow
+from interlock.model.order import BEFORE_ALL, followed, passed
+from interlock.model.rows import GapRow, HeadRow, RecordRow
 
 ROWS = [
     RecordRow("r1", 1, 10, "run-started", b"{}", "aa"),
@@ -34,3 +34,21 @@ def test_every_order_and_every_part_comes_to_something_else() -> None:
     ]
 
     assert len({each.hash for each in parts}) == len(parts)
+
+
+def test_behind_archived_records_it_goes_on_as_if_they_were_there() -> None:
+    there = followed(BEFORE_ALL, ROWS)
+    gap = GapRow(
+        first=1,
+        last=3,
+        archive=7,
+        follows="",
+        runs=there.runs,
+        hash=there.hash,
+        at=there.at,
+        accounts=b"",
+        seal="",
+    )
+
+    assert passed(gap) == there
+    assert followed(passed(gap), ROWS[:1]) == followed(BEFORE_ALL, [*ROWS, *ROWS[:1]])
