@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from urllib.parse import urlencode
 
@@ -237,22 +238,35 @@ def test_what_is_no_http_is_refused_and_cut_off(shared: Served, sent: bytes) -> 
     assert shared.ask("GET", "/healthz").status == 200
 
 
-def test_whoever_sends_too_slowly_is_cut_off(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("interlock.server.wire.http_message._BODY_S", 0.05)
-    monkeypatch.setattr("interlock.server.server_process._HEAD_S", 0.05)
+HALF_A_HEAD = b"GET /healthz HTTP/1.1\r\nHost:"
 
-    half_a_body = raw(
-        served,
-        head(served, "/v1/runs", "Content-Length: 100", method="POST"),
-        b"{",
-        until_closed=False,
-    )
-    half_a_head = raw(served, b"GET /healthz HTTP/1.1\r\nHost:")
 
-    assert half_a_body.startswith(b"HTTP/1.1 408 ")
-    assert half_a_head == b""
+def test_whoever_sends_too_slowly_is_cut_off(served: Served) -> None:
+    """After as long as a server really waits; so all of them are slow at the same time."""
+    begun = head(served, "/v1/runs", "Content-Length: 100", method="POST")
+    with ThreadPoolExecutor() as pool:
+        half_a_body = pool.submit(raw, served, begun, b"{", until_closed=False)
+        half_a_head = pool.submit(raw, served, HALF_A_HEAD)
+        others = [
+            pool.submit(half_a_head_again, served, by_socket=by_socket)
+            for by_socket in (False, True)
+        ]
+
+    assert half_a_body.result().startswith(b"HTTP/1.1 408 ")
+    assert half_a_head.result() == b""
+    assert [each.result() for each in others] == [b"", b""]
+
+
+def half_a_head_again(served: Served, *, by_socket: bool) -> bytes:
+    """Return what half a request is told on a connection that had a whole one before."""
+    connection = served.connection(by_socket=by_socket)
+    try:
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().read()
+        connection.sock.sendall(HALF_A_HEAD)
+        return connection.sock.recv(1)
+    finally:
+        connection.close()
 
 
 @pytest.mark.parametrize(

@@ -144,13 +144,3 @@ def _until_closed(pid: int, first: int) -> None:
     while _descriptors(pid) > first:
         assert time.monotonic() < until, f"{_descriptors(pid)} descriptors, {first} at first"
         threading.Event().wait(0.05)
-
-
-def test_slow_heads_are_let_go(tmp_path: Path) -> None:
-    """A client that never says what it wants keeps nothing."""
-    with _server(tmp_path) as (_, client):
-        connection = client.connection(by_socket=True)
-        connection.connect()
-        connection.sock.sendall(b"GET /healthz HTTP/1.1\r\nhost:")
-        assert connection.sock.recv(100) == b""
-        connection.close()

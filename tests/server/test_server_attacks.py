@@ -17,9 +17,8 @@ import pytest
 from interlock import hook_entry
 from interlock.client import connect
 from interlock.errors import UnavailableError
-from interlock.processes import client_above
 from server.served import PATIENCE_S, Served
-from server.test_hook_socket import a_run, connected, told
+from server.test_hook_socket import OTHER_USER, a_run, connected, told
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 GOVERNED = """\
@@ -97,18 +96,24 @@ print(connection.getresponse().read().decode())
 """
 
 
+ABOVE_A_HOOK = "import os; from interlock.processes import client_above as a; print(a(os.getpid()))"
+TAKEN_IN = (
+    "import os, subprocess, sys; print(os.getpid()); subprocess.run(sys.argv[1:], check=True)"
+)
+
+
+@pytest.mark.parametrize("name", ["client", "systemd"])
 def test_a_hook_that_lost_who_ran_it_is_not_of_whoever_took_it_in(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, name: str
 ) -> None:
-    above = client_above(os.getpid())
-    assert above is not None
+    # A process is called as the file that it was started by.
+    (tmp_path / name).symlink_to(Path(sys.executable).resolve())
+    hook = [sys.executable, "-c", ABOVE_A_HOOK]
+    line = [str(tmp_path / name), "-u", "-c", TAKEN_IN, *hook]
+    said = subprocess.run(line, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    parent, above = said.stdout.split()
 
-    def taken_in(_pid: int) -> str:
-        return "systemd"
-
-    monkeypatch.setattr("interlock.processes._program", taken_in)
-
-    assert client_above(os.getpid()) is None
+    assert above == (parent if name == "client" else "None")
 
 
 # Asking in the name of somebody else.
@@ -217,41 +222,39 @@ def test_a_governed_process_does_not_sign_in(served: Served) -> None:
 # Somebody else at the place of the socket.
 
 
-ANOTHER = os.getuid() + 1
+LISTEN = f"""\
+import os, socket, sys
 
-
-def another_user() -> int:
-    return ANOTHER
+os.setuid({OTHER_USER})
+socket.socket(fileno=int(sys.argv[1])).listen()
+"""
 
 
 @pytest.fixture
 def place() -> Generator[str]:
-    """A socket that somebody listens at."""
+    """A socket of another user, who listens at it."""
+    if os.geteuid() != 0:
+        pytest.skip("run as root to listen as another user")
     with (
         tempfile.TemporaryDirectory(dir="/tmp") as folder,
         socket.socket(socket.AF_UNIX) as listening,
     ):
         listening.bind(f"{folder}/s")
-        listening.listen()
+        os.chown(folder, OTHER_USER, -1)
+        # Whoever listened first is who is there, also when the socket is handed on.
+        fd = listening.fileno()
+        line = [sys.executable, "-I", "-S", "-c", LISTEN, str(fd)]
+        subprocess.run(line, pass_fds=(fd,), check=True, timeout=PATIENCE_S)
         yield f"{folder}/s"
 
 
-def test_a_hook_does_not_ask_in_a_folder_of_another_user(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hook_entry.os, "getuid", another_user)
-
+def test_a_hook_does_not_ask_in_a_folder_of_another_user(place: str) -> None:
     with pytest.raises(hook_entry.NoAnswerError, match="another user's"):
         hook_entry.asked(place, b"{}\n")
 
 
-def test_a_client_shows_nothing_to_another_user(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("interlock.client.connection.os.getuid", another_user)
-    monkeypatch.setattr("interlock.client.connection._PAUSES_S", (0.0,))
-
-    with pytest.raises(UnavailableError, match="listens there, not this one"):
+def test_a_client_shows_nothing_to_another_user(place: str) -> None:
+    with pytest.raises(UnavailableError, match=f"user {OTHER_USER} listens there, not this one"):
         connect(place, token="t").tokens()
 
 
@@ -298,22 +301,6 @@ def test_an_error_tells_nothing_of_the_loop_or_the_ledger(served: Served, as_: s
     assert answer.status == 404
     assert b"whoopsie" not in answer.body
     assert b"ledger.db" not in answer.body
-
-
-def test_whoever_is_slow_the_second_time_is_cut_off_as_well(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("interlock.server.server_process._HEAD_S", 0.05)
-    host = f"Host: 127.0.0.1:{served.address[1]}\r\n".encode()
-    with socket.create_connection(served.address, timeout=PATIENCE_S) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\n" + host + b"\r\n")
-        answer = b""
-        while not answer.endswith(b"}"):
-            answer += connection.recv(65536)
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost:")
-        connection.settimeout(5)
-
-        assert connection.recv(1) == b""
 
 
 def test_a_run_that_needs_no_token_is_asked_by_a_line_as_before(served: Served) -> None:
