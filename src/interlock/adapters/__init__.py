@@ -1,0 +1,1 @@
+"""The doors for agents: each translates in and out, and decides nothing."""
