@@ -3,8 +3,8 @@
 It is started before every action of an agent and so imports next to nothing: the server knows
 what a hook means and what its client understands. Where no server answers, `interlock hook`
 does. Where nothing does the answer is no, except at the end of a turn (`stop` among ARGS): an
-agent must be able to end. `--deadline=SECONDS` among ARGS is when that is said: before the
-client stops waiting.
+agent must be able to end; and where the client only tells (`told`): nothing hangs on that.
+`--deadline=SECONDS` among ARGS is when that is said: before the client stops waiting.
 """
 
 import _signal as signal  # pyright: ignore[reportMissingModuleSource] - part of the interpreter
@@ -22,6 +22,7 @@ _DEADLINE_S = 25
 _PIECE = 1 << 20
 _LONGEST_HEAD = 64
 _LONGEST_SOCKET = 100
+_CLIENT_SAYS = ("CLAUDE_CODE_SESSION_ATTENDED", "COPILOT_CLI", "INTERLOCK_RUN")
 
 
 class NoAnswerError(Exception):
@@ -45,14 +46,15 @@ def main(arguments: list[str]) -> int:
         _write(
             2, f"interlock: no answer: {why}; see `interlock status`\n".encode("utf-8", "replace")
         )
-        return 0 if "stop" in arguments else _REFUSED
+        return 0 if "stop" in arguments or "told" in arguments else _REFUSED
     return code
 
 
 def _answer(arguments: list[str], payload: bytes) -> tuple[int, bytes, bytes]:
     cwd = os.getcwd()  # noqa: PTH109 - a path object would have to be imported
-    place = hooks_place(_environment())
-    line = request_line(arguments, cwd, os.getpid(), payload)
+    environment = _environment()
+    place = hooks_place(environment)
+    line = request_line(arguments, cwd, os.getpid(), payload, told_of_itself(environment))
     try:
         return asked(place, line)
     except (OSError, NoAnswerError):
@@ -91,16 +93,24 @@ def _received(connection: socket.socket) -> bytes:
     return piece
 
 
-def request_line(arguments: list[str], cwd: str, pid: int, payload: bytes) -> bytes:
+def told_of_itself(environment: dict[str, str]) -> dict[str, str]:
+    """Return what a client says of itself in the environment of its hooks."""
+    return {name: environment[name] for name in _CLIENT_SAYS if name in environment}
+
+
+def request_line(
+    arguments: list[str], cwd: str, pid: int, payload: bytes, env: dict[str, str]
+) -> bytes:
     """Return what the server is told: JSON on one line."""
     # A line break is white space in JSON: within a text it is always written as `\n`.
     told = payload.replace(b"\r", b" ").replace(b"\n", b" ").strip() or b"null"
-    hook, *args = [_quoted(each) for each in arguments] or [b'""']
-    return b'{"hook":%s,"args":[%s],"cwd":%s,"pid":%d,"payload":%s}\n' % (
+    hook, *args = [_quoted(each) for each in arguments] or [b'"auto"']
+    return b'{"hook":%s,"args":[%s],"cwd":%s,"pid":%d,"env":{%s},"payload":%s}\n' % (
         hook,
         b",".join(args),
         _quoted(cwd),
         pid,
+        b",".join([b"%s:%s" % (_quoted(name), _quoted(said)) for name, said in env.items()]),
         told,
     )
 

@@ -11,7 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from interlock.model.approval import Approval
 from interlock.model.budget import Account
-from interlock.model.hook import HookAnswer, HookCall, HookReply, HookRequest
+from interlock.model.hook import HookAnswer, HookCall, HookReply, HookRequest, ModelCall
 from interlock.model.review import Evaluation
 from interlock.model.rows import (
     ArchivedRow,
@@ -75,6 +75,13 @@ class Dialect(Protocol):
         """Return a no for whatever went wrong, which the client cannot take for a yes.
 
         At the end of a turn it lets the agent end.
+        """
+        ...
+
+    def used(self, call: HookCall) -> Sequence[ModelCall]:
+        """Return the latest calls of models that the client's own record of the session tells of.
+
+        It may read files. The oldest comes first; whoever asks knows which ones were told before.
         """
         ...
 

@@ -163,7 +163,9 @@ def test_a_dialect_that_nobody_speaks_is_refused(home: Home) -> None:
         refused = home.hook(HARMLESS, dialect="klingon")
 
     assert refused.returncode == 2
-    assert b"`klingon` is no dialect of hooks: expected one of `interlock`" in refused.stderr
+    assert (
+        b"`klingon` is no dialect of hooks: expected one of `auto`, `claude-code`" in refused.stderr
+    )
 
 
 def test_at_the_deadline_the_answer_is_no_and_an_agent_may_end(home: Home) -> None:
@@ -229,12 +231,12 @@ def test_the_entry_finds_the_place_that_the_settings_name(
 
 @given(text=st.text(), payload=st.binary())
 def test_every_argument_is_told_as_it_is(text: str, payload: bytes) -> None:
-    line = hook_entry.request_line(["interlock", text], text, 7, b'{"a":\n1}')
+    line = hook_entry.request_line(["interlock", text], text, 7, b'{"a":\n1}', {})
 
     assert line.count(b"\n") == 1
     told = msgspec.json.decode(line)
     assert (told["args"], told["cwd"], told["payload"]) == ([text], text, {"a": 1})
-    assert b"\n" not in hook_entry.request_line(["x"], "", 7, payload)[:-1]
+    assert b"\n" not in hook_entry.request_line(["x"], "", 7, payload, {})[:-1]
 
 
 def test_the_entry_imports_next_to_nothing() -> None:

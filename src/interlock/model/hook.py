@@ -13,6 +13,7 @@ import msgspec
 
 from interlock.model.action import Action
 from interlock.model.answers import Answer, StepAnswer, StopAnswer
+from interlock.model.budget import TokenUsage
 from interlock.model.events import ActionObserved
 from interlock.model.review import Report
 
@@ -29,6 +30,8 @@ class HookCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cwd: str = ""
     pid: int = 0
     """The process that the hook is."""
+    env: Mapping[str, str] = {}
+    """What the client says of itself in the environment of its hooks."""
     payload: msgspec.Raw = msgspec.Raw(b"null")
     """What the client wrote to it, in JSON."""
 
@@ -36,6 +39,16 @@ class HookCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def is_stop(self) -> bool:
         """Whether it is called at the end of a turn, which must always be possible."""
         return "stop" in self.args
+
+    @property
+    def fails_open(self) -> bool:
+        """Whether the client goes on where nobody answers: at the end of a turn, or only told."""
+        return self.is_stop or "told" in self.args
+
+    def option(self, name: str) -> str | None:
+        """Return what the hook was called with as `--NAME=VALUE`."""
+        start = f"--{name}="
+        return next((each[len(start) :] for each in self.args if each.startswith(start)), None)
 
 
 class HookReply(NamedTuple):
@@ -55,6 +68,8 @@ class HookSession(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = "agent"
     project: str = "default"
     workspace: str | None = None
+    above: HookSession | None = None
+    """The session whose agent started this one, for a sub-agent."""
 
 
 class ActionAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +81,15 @@ class ActionAsked(msgspec.Struct, frozen=True, kw_only=True):
     wait_s: float | None = None
 
 
+class CallAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Should it go on, and may it do this? What a client asks before each call of a tool."""
+
+    action: Action
+    key: str | None = None
+    """The client's own name for the call, where it has one."""
+    wait_s: float | None = None
+
+
 class ActionSeen(msgspec.Struct, frozen=True, kw_only=True):
     """An action was taken, and this came of it; where nobody had asked, that is on record too."""
 
@@ -73,6 +97,8 @@ class ActionSeen(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     seen: Mapping[str, object] = {}
     """What `run.observe` takes."""
+    is_attended: bool = False
+    """Whether a person is at the client's own prompt, who lets through what was asked there."""
 
 
 class StepAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,20 +115,58 @@ class StopAsked(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     fields: Mapping[str, object] = {}
     """What `run.stopped` takes besides."""
+    is_last: bool = False
+    """Whether the session is over where the agent is not sent on: a sub-agent's."""
 
 
 class PromptHeard(msgspec.Struct, frozen=True, kw_only=True):
     """A person spoke to the agent, at the client's own prompt."""
 
 
+class SessionBegan(msgspec.Struct, frozen=True, kw_only=True):
+    """The client begins a session, or goes on with one: perhaps as another process."""
+
+
+class WorkKept(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent is about to forget: what it did so far is saved first."""
+
+
 class SessionEnded(msgspec.Struct, frozen=True, kw_only=True):
     """The client is done with the session."""
 
-    outcome: str = "completed"
+    outcome: str | None = "completed"
+    """What became of it; None where only the record can tell."""
 
 
-HookQuestion = ActionAsked | ActionSeen | StepAsked | StopAsked | PromptHeard | SessionEnded
-HookAnswer = Answer | ActionObserved | StepAnswer | StopAnswer | Report | None
+class CallAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether it may go on, and whether it may do this."""
+
+    step: StepAnswer
+    action: Answer | None = None
+    """None where it may not even go on."""
+
+
+class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a model, as a client's own record tells of it."""
+
+    key: str
+    """The client's own name for it: under one it counts once."""
+    usage: TokenUsage
+    model: str | None = None
+
+
+HookQuestion = (
+    ActionAsked
+    | CallAsked
+    | ActionSeen
+    | StepAsked
+    | StopAsked
+    | PromptHeard
+    | SessionBegan
+    | WorkKept
+    | SessionEnded
+)
+HookAnswer = Answer | CallAnswer | ActionObserved | StepAnswer | StopAnswer | Report | None
 
 
 class HookRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,8 @@ import click
 import msgspec
 
 from interlock import hook_entry, settings
-from interlock.model.hook import HookCall, HookReply
+from interlock.adapters.clients.recognition import ANY, client_dialects
+from interlock.model.hook import REFUSED, HookCall, HookReply
 from interlock.ports import Dialect
 from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.hook_socket import LARGEST_LINE
@@ -29,6 +30,9 @@ from interlock.service.policies.policy_files import load_policy
 _ABOUT: Final = """\
 Answer a hook of an agent's client, in its DIALECT; its payload is read from standard input.
 
+DIALECT is `claude-code`, `codex`, `gemini`, `copilot`, `opencode`, `interlock` for hooks of your
+own, or left out: then the payload shows whose it is.
+
 Clients run `hook_entry.py` instead, which asks the server and takes a hundredth of the time. This
 is what that runs where none answers: it starts one, and answers itself where it does not come up.
 """
@@ -37,20 +41,21 @@ _NAP_S: Final = 0.02
 _IDLE_EXIT: Final = "--idle-exit=1800"
 _OWN_S: Final = 20
 """So long an answer may take: less than clients wait for one."""
+_SOONER_S: Final = 2
 
 
 def dialects() -> Mapping[str, Dialect]:
     """Return every dialect of hooks, by its name."""
-    return {**OWN_DIALECT}
+    return client_dialects(OWN_DIALECT)
 
 
 @click.command("hook", help=_ABOUT, context_settings={"ignore_unknown_options": True}, hidden=True)
-@click.argument("dialect")
+@click.argument("dialect", default=ANY)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
     """Answer a hook."""
     signal.signal(signal.SIGALRM, lambda _number, _frame: _end(_too_late(args)))
-    signal.alarm(_OWN_S)
+    signal.alarm(_seconds(args))
     payload = sys.stdin.buffer.read()
     _end(_from_server(dialect, args, payload) or _from_here(dialect, args, payload))
 
@@ -58,7 +63,13 @@ def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
 def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply | None:
     """Start a server, which ends itself when nobody asks any more, and ask it."""
     places = settings.current_server_places(settings.current_ledger_places().ledger)
-    line = hook_entry.request_line([dialect, *args], os.getcwd(), os.getppid(), payload)  # noqa: PTH109 - as a text
+    line = hook_entry.request_line(
+        [dialect, *args],
+        os.getcwd(),  # noqa: PTH109 - as a text
+        os.getppid(),
+        payload,
+        _told_of_itself(),
+    )
     server = start_server()
     until = time.monotonic() + _SERVER_WITHIN_S
     # One that finds another one at work ends well: then that other one answers.
@@ -87,7 +98,13 @@ def start_server() -> subprocess.Popen[bytes]:
 
 def _from_here(dialect: str, args: Sequence[str], payload: bytes) -> HookReply:
     """Answer without a server, on the same record."""
-    call = HookCall(hook=dialect, args=tuple(args), cwd=str(Path.cwd()), pid=os.getppid())
+    call = HookCall(
+        hook=dialect,
+        args=tuple(args),
+        cwd=str(Path.cwd()),
+        pid=os.getppid(),
+        env=_told_of_itself(),
+    )
     return asyncio.run(_answered(call, payload))
 
 
@@ -102,9 +119,20 @@ async def _answered(call: HookCall, payload: bytes) -> HookReply:
         governor.ledger.close()
 
 
+def _told_of_itself() -> dict[str, str]:
+    return hook_entry.told_of_itself(dict(settings.environment()))
+
+
+def _seconds(args: Sequence[str]) -> int:
+    """Return how long an answer may take: a little less than the entry that waits for it."""
+    said = HookCall(hook="", args=tuple(args)).option("deadline")
+    return max(1, int(said) - _SOONER_S) if said is not None and said.isdecimal() else _OWN_S
+
+
 def _too_late(args: Sequence[str]) -> HookReply:
-    reason = f"interlock: no answer within {_OWN_S} seconds; see `interlock status`\n"
-    return HookReply(0 if "stop" in args else 2, stderr=reason.encode())
+    reason = f"interlock: no answer within {_seconds(args)} seconds; see `interlock status`\n"
+    is_open = HookCall(hook="", args=tuple(args)).fails_open
+    return HookReply(0 if is_open else REFUSED, stderr=reason.encode())
 
 
 def _end(reply: HookReply) -> NoReturn:

@@ -1,49 +1,56 @@
-"""Who answers hooks: finds the run that a call belongs to, asks for it, has the reply made.
+"""Who answers hooks: has a call read, asks for the run that it belongs to, has the reply made.
 
 INVARIANT: whatever goes wrong, the reply is a no that the client understands, with a reason.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, assert_never, cast
 
-from interlock import processes, settings
-from interlock.errors import InputError, InterlockError, NotPermittedError
+from interlock.errors import InputError, InterlockError, UnfinishedError
+from interlock.ledger.chain import decoded
+from interlock.model.answers import StepAnswer
+from interlock.model.events import ActionJudged, ActionObserved, StopJudged
 from interlock.model.hook import (
     REFUSED,
     ActionAsked,
     ActionSeen,
+    CallAnswer,
+    CallAsked,
     HookAnswer,
     HookCall,
     HookQuestion,
     HookReply,
     HookRequest,
-    HookSession,
+    ModelCall,
     PromptHeard,
+    SessionBegan,
     SessionEnded,
     StepAsked,
     StopAsked,
+    WorkKept,
 )
 from interlock.model.principal import person_at
-from interlock.model.run import RunState, RunStatus
+from interlock.model.run import RunState
+from interlock.model.turn_report import StepReport
+from interlock.policy.reviews.review_gate import is_claim
 from interlock.ports import Dialect
+from interlock.server.hooks.session_runs import SessionRuns
 from interlock.service.governor import Driver, Governor
-from interlock.service.operations import Operations
-from interlock.service.people.operators import token_names
-from interlock.service.policies.policy_files import load_policy
-from interlock.service.questions.question import key_of
-from interlock.service.questions.run_entries import person_heard, starting
-from interlock.service.records.runs import ELSEWHERE, NewRun
+from interlock.service.questions.question import Entry, key_of
+from interlock.service.questions.run_entries import person_heard
+from interlock.service.records.run_checkpoints import keep_work
 from interlock.service.run_operations import RunOperations
 
-_MOST_RUNS: Final = 1000
-"""So often a session may be taken up again after its end."""
-_MOST_KNOWN: Final = 4096
-_NO_PROJECT: Final = "default"
+_LONGEST_DELAY_S: Final = 15.0
+"""A step may be slowed down by so much: less than clients wait for their hooks."""
+_LOOKED_BACK: Final = 500
+"""So many records back an action is looked for that its client gave no name."""
+_ENDS_WITH: Final = 16
+"""Within so many records from the end a turn was judged that nothing followed."""
+_COMPLETED: Final = "completed"
+_STOPPED: Final = "stopped"
 
 
 class HookDesk:
@@ -52,10 +59,8 @@ class HookDesk:
     def __init__(self, governor: Governor, driver: Driver, dialects: Mapping[str, Dialect]) -> None:
         self._governor = governor
         self._driver = driver
-        self._operations = Operations(governor, driver, None)
         self._dialects = dialects
-        self._runs: dict[tuple[str, str], str] = {}
-        """The run that each session was at last, by client and session."""
+        self._sessions = SessionRuns(governor, driver)
 
     async def reply(self, call: HookCall) -> HookReply:
         """Return what the hook ends with."""
@@ -64,7 +69,7 @@ class HookDesk:
             return self.refusal(call, "")
         try:
             request = dialect.request(call)
-            answer = None if request is None else await self._answer(request, call)
+            answer = None if request is None else await self._answer(request, call, dialect)
             return dialect.reply(call, answer)
         except InterlockError as error:
             return dialect.refusal(call, str(error))
@@ -79,107 +84,96 @@ class HookDesk:
         known = ", ".join(f"`{each}`" for each in sorted(self._dialects))
         return refusal(call, f"`{call.hook}` is no dialect of hooks: expected one of {known}")
 
-    async def _answer(self, request: HookRequest, call: HookCall) -> HookAnswer:
-        if isinstance(request.run, str):
-            return await self._asked(await self.named_run(request.run), request.question)
+    async def named_run(self, run_id: str) -> RunOperations:
+        """Return what can be asked of a run by its name; an agent that has a token shows it."""
+        await self._sessions.check_has_no_token(run_id)
+        return self._words(run_id)
+
+    async def _answer(self, request: HookRequest, call: HookCall, dialect: Dialect) -> HookAnswer:
         session = request.run
-        run = self._words(await self._run_of(session, call))
+        if isinstance(session, str):
+            return await self._asked(await self.named_run(session), request.question)
+        if isinstance(request.question, SessionBegan):
+            return await self._sessions.taken_up(session, call)
+        if isinstance(request.question, SessionEnded) and not await self._sessions.begun(session):
+            return None
+        run = self._words(await self._sessions.run_of(session, call))
         try:
-            return await self._asked(run, request.question)
+            return await self._with_usage(run, request.question, call, dialect)
         except InputError:
             # It may have been finished elsewhere: then the session goes on as another run.
-            self._runs.pop((session.client, session.id), None)
-            again = await self._run_of(session, call)
+            self._sessions.forget(session)
+            again = await self._sessions.run_of(session, call)
             if again == run.id:
                 raise
             return await self._asked(self._words(again), request.question)
-
-    async def named_run(self, run_id: str) -> RunOperations:
-        """Return what can be asked of a run by its name; an agent that has a token shows it."""
-        await self._driver.outside(lambda: self._check_has_no_token(run_id))
-        return self._words(run_id)
-
-    def _check_has_no_token(self, run_id: str) -> None:
-        self._check_name(self._governor.run(run_id).agent, f"run `{run_id}` is one of")
-
-    def _check_name(self, agent: str, asked: str) -> None:
-        if agent in token_names(self._governor.ledger):
-            raise NotPermittedError(
-                f"{asked} `{agent}`, who has a token: ask over HTTP, and show it"
-            )
+        finally:
+            if isinstance(request.question, SessionEnded | StopAsked):
+                self._sessions.forget(session)
 
     def _words(self, run_id: str) -> RunOperations:
         return RunOperations(self._governor, run_id, self._driver, None)
 
-    async def _run_of(self, session: HookSession, call: HookCall) -> str:
-        """Return the run that a session is; its first call begins it.
+    async def _with_usage(
+        self, run: RunOperations, question: HookQuestion, call: HookCall, dialect: Dialect
+    ) -> HookAnswer:
+        """Answer, knowing what the models were used for until now."""
+        if not isinstance(question, PromptHeard):
+            used = await self._driver.outside(lambda: self._untold(run.id, dialect.used(call)))
+            for each in used:
+                await run.usage(each.usage, model=each.model, key=each.key)
+        return await self._asked(run, question)
 
-        It has its name from the session: whoever answers, and whenever, finds the same.
-        """
-        name = session.client, session.id
-        known = self._runs.get(name)
-        if known is not None:
-            return known
-        asked = f"session `{session.id}` says that it is of"
-        await self._driver.outside(lambda: self._check_name(session.agent, asked))
-        project = await self._driver.outside(lambda: self._project_of(session, call))
-        for number in range(_MOST_RUNS):
-            run_id = run_of_session(session, number)
-            state = await self._driver.outside(lambda run_id=run_id: self._state(run_id))
-            if state is None:
-                new = _new_run(session, run_id, project, call)
-                state = await self._operations.ask(starting(new))
-            if state.status is RunStatus.RUNNING:
+    def _untold(self, run_id: str, used: Sequence[ModelCall]) -> list[ModelCall]:
+        """Return the calls behind the last one that is on record."""
+        context = self._governor.context_of(self._governor.run(run_id).project)
+        rows, untold = self._governor.ledger.rows, list[ModelCall]()
+        for each in reversed(used):
+            if rows.key(run_id, key_of(context, "usage", each.key)) is not None:
                 break
-        else:
-            raise InputError(f"session `{session.id}` was ended {_MOST_RUNS} times: begin another")
-        if len(self._runs) >= _MOST_KNOWN:
-            self._runs.clear()
-        self._runs[name] = run_id
-        return run_id
+            untold.append(each)
+        return untold[::-1]
 
-    def _project_of(self, session: HookSession, call: HookCall) -> str:
-        """Return the project that a session works in; by its policy it is judged from here on.
-
-        A project is named after its folder: another one of that name has another policy.
-
-        INVARIANT: no folder's policy counts for a project that is elsewhere, whatever it is called.
-        """
-        folder = Path(session.workspace or call.cwd or "/")
-        found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
-        if not found.project:
-            return session.project
-        policy = load_policy(user=found.user, project=found.project)
-        root = found.project_file.parent
-        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
-        name = root.name if session.project == _NO_PROJECT else session.project
-        project = f"{name}-{digest}"
-        self._governor.adopt(policy, project)
-        return project
-
-    def _state(self, run_id: str) -> RunState | None:
-        found = self._governor.ledger.rows.run(run_id)
-        return None if found is None else self._governor.state(run_id)
-
-    async def _asked(self, run: RunOperations, question: HookQuestion) -> HookAnswer:
+    async def _asked(self, run: RunOperations, question: HookQuestion) -> HookAnswer:  # noqa: C901, PLR0911, PLR0912 - one line per question
         match question:
             case ActionAsked(action=action, key=key, wait_s=wait_s):
                 return await run.ask(action, key, None, wait_s)
+            case CallAsked():
+                return await self._call_asked(run, question)
             case ActionSeen():
                 return await self._observed(run, question)
             case StepAsked(said=said, fields=fields):
                 return await run.step(said, **_fields(fields))
-            case StopAsked(text=text, fields=fields):
-                return await run.stopped(text, **_fields(fields))
+            case StopAsked():
+                return await self._stopped(run, question)
             case PromptHeard():
-                client = self._governor.run(run.id).client
-                by = person_at(client)
+                by = person_at(self._governor.run(run.id).client)
                 await self._governor.answered(person_heard(run.id), by, self._driver)
                 return None
-            case SessionEnded(outcome=outcome):
+            case SessionBegan():
+                return None
+            case WorkKept():
+                return await self._keep_work(run)
+            case SessionEnded(outcome=str(outcome)):
                 return await run.finish(outcome)
+            case SessionEnded():
+                return await self._left(run)
             case _:
                 assert_never(question)
+
+    async def _call_asked(self, run: RunOperations, question: CallAsked) -> CallAnswer:
+        report = StepReport(key=question.key)
+        step = await run.before_step(report, question.wait_s)
+        if not step.goes_on:
+            return CallAnswer(step=step)
+        await self._slow_down(step)
+        action = await run.ask(question.action, question.key, None, question.wait_s)
+        return CallAnswer(step=step, action=action)
+
+    async def _slow_down(self, step: StepAnswer) -> None:
+        if step.delay_ms:
+            delay_s = min(step.delay_ms / 1000, _LONGEST_DELAY_S)
+            await self._driver.delay(self._governor.clock, delay_s)
 
     async def _observed(self, run: RunOperations, question: ActionSeen) -> HookAnswer:
         """Report what came of an action: of the one that was asked about by this name, if any."""
@@ -187,42 +181,80 @@ class HookDesk:
         seq = await self._driver.outside(lambda: self._asked_about(run.id, question))
         if seq is None:
             return await run.observe_unasked(question.action, **seen)
+        if question.is_attended:
+            run = RunOperations(
+                self._governor, run.id, self._driver, person_at(self._governor.run(run.id).client)
+            )
         return await run.observe(f"{run.id}:{seq}", **seen)
 
     def _asked_about(self, run_id: str, question: ActionSeen) -> int | None:
+        state = self._governor.run(run_id)
+        context = self._governor.context_of(state.project)
         if question.key is None:
-            return None
-        context = self._governor.context_of(self._governor.run(run_id).project)
+            wanted = context.digest(run_id, context.judgements.of(question.action).canonical)
+            return self._oldest_unseen(state, wanted)
         kind = str(question.action.__struct_config__.tag)
         row = self._governor.ledger.rows.key(run_id, key_of(context, kind, question.key))
         return None if row is None or row.seq <= 0 else row.seq
+
+    def _oldest_unseen(self, state: RunState, digest: str) -> int | None:
+        """Return the first of the latest calls of this very kind that nobody has reported on."""
+        asked: list[int] = []
+        after = max(0, state.seq - _LOOKED_BACK)
+        for row in self._governor.ledger.rows.records(state.id, after=after, limit=_LOOKED_BACK):
+            match decoded(row.body).event:
+                case ActionJudged(digest=each) if each == digest:
+                    asked.append(row.seq)
+                case ActionObserved(of=int(of)) if of in asked:
+                    asked.remove(of)
+                case _:
+                    pass
+        return asked[0] if asked else None
+
+    async def _stopped(self, run: RunOperations, question: StopAsked) -> HookAnswer:
+        answer = await run.stopped(question.text, **_fields(question.fields))
+        if question.is_last and not answer.goes_on and not answer.waits_for_person:
+            await self._left(run)
+        return answer
+
+    async def _keep_work(self, run: RunOperations) -> None:
+        step = (await run.state()).control.steps
+        question = Entry(lambda asking: keep_work(asking.of_run(run.id), step))
+        await self._governor.answered(question, None, self._driver)
+
+    async def _left(self, run: RunOperations) -> HookAnswer:
+        """Close a run whose client has left it, as what it came to.
+
+        One that a person has to decide about is left open: it goes on from there.
+        """
+        state = await run.state()
+        if state.control.hold is not None or state.pending_approvals:
+            return None
+        ended_well = await self._driver.outside(lambda: self._is_done(state))
+        try:
+            return await run.finish(_COMPLETED if ended_well else _STOPPED)
+        except UnfinishedError:
+            return await run.finish(_STOPPED)
+
+    def _is_done(self, state: RunState) -> bool:
+        """Whether the last thing that was asked of a run is whether it is done, and it was."""
+        after = max(0, state.seq - _ENDS_WITH)
+        rows = self._governor.ledger.rows.records(state.id, after=after, limit=_ENDS_WITH)
+        for row in reversed(rows):
+            match decoded(row.body).event:
+                case StopJudged() as event:
+                    return is_claim(event.ruling, event.decision)
+                case ActionJudged() | ActionObserved():
+                    return False
+                case _:
+                    pass
+        return False
 
 
 def refusal(call: HookCall, reason: str) -> HookReply:
     """Return a no that every client understands: by the exit code, with the reason on stderr."""
     said = f"interlock: {reason}\n".encode("utf-8", "replace")
-    return HookReply(0 if call.is_stop else REFUSED, stderr=said)
-
-
-def run_of_session(session: HookSession, number: int) -> str:
-    """Return the name of the run that a session is when it is taken up for that many times."""
-    text = "\0".join(("hook session", session.client, session.id, str(number)))
-    digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    # The shape of every other run's name: a UUID, of the version for names by a digest.
-    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
-
-
-def _new_run(session: HookSession, run_id: str, project: str, call: HookCall) -> NewRun:
-    client = processes.client_above(call.pid)
-    return NewRun(
-        id=run_id,
-        task=session.task or f"{session.client} session {session.id}",
-        agent=session.agent,
-        client=session.client,
-        project=project,
-        workspace=session.workspace or call.cwd or None,
-        process=ELSEWHERE if client is None else processes.process_name(client),
-    )
+    return HookReply(0 if call.fails_open else REFUSED, stderr=said)
 
 
 def _fields(given: Mapping[str, object]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ whatever may go on and 2 for whatever may not, with the reasons on stderr.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -26,6 +26,7 @@ from interlock.model.hook import (
     HookReply,
     HookRequest,
     HookSession,
+    ModelCall,
     PromptHeard,
     SessionEnded,
     StepAsked,
@@ -76,9 +77,14 @@ class OwnDialect:
     def refusal(self, call: HookCall, reason: str) -> HookReply:
         """Return a no by the exit code, with the reason on stderr."""
         return HookReply(
-            0 if call.is_stop else REFUSED,
+            0 if call.fails_open else REFUSED,
             stderr=f"interlock: {reason}\n".encode("utf-8", "replace"),
         )
+
+    def used(self, call: HookCall) -> Sequence[ModelCall]:
+        """Return nothing: whoever writes a hook of their own reports usage by itself."""
+        del call
+        return ()
 
 
 def _run(said: _Payload) -> HookSession | str:

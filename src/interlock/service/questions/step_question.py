@@ -46,7 +46,7 @@ from interlock.service.records.holds import (
     still_counts,
 )
 from interlock.service.records.observations import coherence_now, unsettled_progress
-from interlock.service.records.run_checkpoints import record_checkpoint, take_checkpoint
+from interlock.service.records.run_checkpoints import keep_work
 
 N = TypeVar("N", int, float)
 
@@ -214,8 +214,7 @@ class _PreparedStep:
 
     def _with_checkpoint(self, answer: StepAnswer) -> StepAnswer:
         """Save the work, and put that on the record."""
-        work = record_checkpoint(self._asked, take_checkpoint(self._asked, answer))
-        taken = self._asked.context.ledger.execute(work)
+        taken = self._asked.context.ledger.execute(keep_work(self._asked, answer.step))
         return replace(answer, checkpoint=taken.checkpoint)
 
 

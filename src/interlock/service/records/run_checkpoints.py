@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from interlock.checkpoints import workspace_checkpoint
 from interlock.checkpoints.workspace_checkpoint import BY_GIT, NOT_AT_ALL, CheckpointOrder
 from interlock.ledger.ledger import Work
-from interlock.model.answers import StepAnswer
 from interlock.model.events import CheckpointTaken
 from interlock.model.principal import SYSTEM
 from interlock.model.step import Checkpoint, CheckpointKind
@@ -18,20 +17,23 @@ from interlock.service.records.context import Asked, new_id
 from interlock.settings import environment
 
 
-def take_checkpoint(asked: Asked, answer: StepAnswer) -> Checkpoint:
+def keep_work(asked: Asked, step: int) -> Work[CheckpointTaken]:
+    """Save the work of a run now; return the work of recording that."""
+    return record_checkpoint(asked, take_checkpoint(asked, step))
+
+
+def take_checkpoint(asked: Asked, step: int) -> Checkpoint:
     """Save the work of a run the way its policy says; what goes wrong is in the result."""
     run, checkpoint_id = asked.run, new_id()
     if run.workspace is None:
-        return Checkpoint(
-            id=checkpoint_id, step=answer.step, kind=CheckpointKind.NONE, workspace=""
-        )
+        return Checkpoint(id=checkpoint_id, step=step, kind=CheckpointKind.NONE, workspace="")
     workspace = Path(run.workspace)
     try:
         command = _command(asked.context.policy.config.steps.checkpoint_command, workspace)
     except (OSError, ValueError) as error:
         return Checkpoint(
             id=checkpoint_id,
-            step=answer.step,
+            step=step,
             kind=CheckpointKind.NONE,
             workspace=run.workspace,
             error=f"it is not known how to save the workspace: {error}",
@@ -39,7 +41,7 @@ def take_checkpoint(asked: Asked, answer: StepAnswer) -> Checkpoint:
     order = CheckpointOrder(
         id=checkpoint_id,
         run_id=run.id,
-        step=answer.step,
+        step=step,
         workspace=workspace,
         command=command,
     )

@@ -1,0 +1,239 @@
+"""What clients write down of a session themselves: there alone stands what the models used.
+
+They write it as they go, and not always at once: what is read is what is there by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from interlock.model.budget import TokenUsage
+from interlock.model.hook import ModelCall
+
+_MOST_READ: Final = 32 * 2**20
+"""Of a long transcript that was never looked at the end is read."""
+_MOST_KEPT: Final = 1_000
+_MOST_FILES: Final = 200
+
+T = TypeVar("T")
+Lines = Callable[[bytes], ModelCall | None]
+"""Reads one line: a call of a model, or something else."""
+
+
+class _Place(msgspec.Struct):
+    """How far a transcript was read, and what stood there."""
+
+    offset: int
+    calls: dict[str, ModelCall]
+
+
+class TranscriptReader:
+    """Reads transcripts on from where it was."""
+
+    def __init__(self, read_line: Lines) -> None:
+        self._read_line = read_line
+        self._places: dict[str, _Place] = {}
+
+    def calls(self, path: str, *, is_over: bool) -> Sequence[ModelCall]:
+        """Return the latest calls, the oldest first; one that may still be written only at the end.
+
+        A client writes the same call several times, as it gets to know more of it.
+        """
+        place = self._places.get(path)
+        if place is None:
+            if len(self._places) >= _MOST_FILES:
+                self._places.clear()
+            place = self._places[path] = _Place(_beginning(path), {})
+        for line in _lines(path, place):
+            found = self._read_line(line)
+            if found is not None:
+                # It moves to the end: what is written last is known last.
+                place.calls.pop(found.key, None)
+                place.calls[found.key] = found
+        for key in list(place.calls)[:-_MOST_KEPT]:
+            del place.calls[key]
+        known = list(place.calls.values())
+        return known if is_over else known[:-1]
+
+
+def _beginning(path: str) -> int:
+    try:
+        return max(0, Path(path).stat().st_size - _MOST_READ)
+    except OSError:
+        return 0
+
+
+def _lines(path: str, place: _Place) -> Iterator[bytes]:
+    """Yield every line that was finished since the last time; a transcript may not be there yet."""
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(place.offset)
+            new = file.read(_MOST_READ)
+    except OSError:
+        return
+    whole = new.rfind(b"\n") + 1
+    place.offset += whole
+    yield from new[:whole].splitlines()
+
+
+class _ClaudeUsage(msgspec.Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+
+class _ClaudeMessage(msgspec.Struct):
+    id: str
+    usage: _ClaudeUsage
+    model: str | None = None
+
+
+class _ClaudeLine(msgspec.Struct):
+    message: _ClaudeMessage
+
+
+def claude_calls(line: bytes) -> ModelCall | None:
+    """Read a line of Claude Code's: its input leaves out what came from the cache."""
+    found = _decoded(line, b'"usage"', _ClaudeLine)
+    if found is None:
+        return None
+    used, message = found.message.usage, found.message
+    cached = used.cache_creation_input_tokens, used.cache_read_input_tokens
+    usage = TokenUsage(
+        input_tokens=used.input_tokens + sum(cached),
+        output_tokens=used.output_tokens,
+        cache_write_tokens=cached[0],
+        cache_read_tokens=cached[1],
+    )
+    return ModelCall(key=message.id, usage=usage, model=message.model)
+
+
+class _CodexUsage(msgspec.Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    total_tokens: int = 0
+
+
+class _CodexInfo(msgspec.Struct):
+    total_token_usage: _CodexUsage
+    last_token_usage: _CodexUsage
+
+
+class _CodexPayload(msgspec.Struct):
+    info: _CodexInfo
+
+
+class _CodexLine(msgspec.Struct):
+    payload: _CodexPayload
+
+
+def codex_calls(line: bytes) -> ModelCall | None:
+    """Read a line of Codex's: what was used last, named by what was used in all."""
+    found = _decoded(line, b'"token_count"', _CodexLine)
+    if found is None:
+        return None
+    info = found.payload.info
+    used = info.last_token_usage
+    usage = TokenUsage(
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cache_read_tokens=used.cached_input_tokens,
+        cache_write_tokens=used.cache_write_input_tokens,
+    )
+    return ModelCall(key=f"total-{info.total_token_usage.total_tokens}", usage=usage)
+
+
+class _GeminiTokens(msgspec.Struct):
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    thoughts: int = 0
+
+
+class _GeminiLine(msgspec.Struct):
+    id: str
+    tokens: _GeminiTokens
+    model: str | None = None
+
+
+def gemini_calls(line: bytes) -> ModelCall | None:
+    """Read a line of Gemini CLI's: what was thought is counted by itself."""
+    found = _decoded(line, b'"tokens"', _GeminiLine)
+    if found is None:
+        return None
+    used = found.tokens
+    usage = TokenUsage(
+        input_tokens=used.input,
+        output_tokens=used.output + used.thoughts,
+        cache_read_tokens=used.cached,
+    )
+    return ModelCall(key=found.id, usage=usage, model=found.model)
+
+
+class _CopilotUsage(msgspec.Struct):
+    apiCallId: str  # noqa: N815 - as it is written there
+    inputTokens: int = 0  # noqa: N815 - the same
+    outputTokens: int = 0  # noqa: N815 - the same
+    cacheReadTokens: int = 0  # noqa: N815 - the same
+    cacheWriteTokens: int = 0  # noqa: N815 - the same
+    model: str | None = None
+
+
+class _CopilotData(msgspec.Struct):
+    usage: _CopilotUsage
+
+
+class _CopilotLine(msgspec.Struct):
+    data: _CopilotData
+
+
+def copilot_calls(line: bytes) -> ModelCall | None:
+    """Read a line of Copilot CLI's."""
+    found = _decoded(line, b'"session.usage_record"', _CopilotLine)
+    if found is None:
+        return None
+    used = found.data.usage
+    usage = TokenUsage(
+        input_tokens=used.inputTokens,
+        output_tokens=used.outputTokens,
+        cache_read_tokens=used.cacheReadTokens,
+        cache_write_tokens=used.cacheWriteTokens,
+    )
+    return ModelCall(key=used.apiCallId, usage=usage, model=used.model)
+
+
+class _CopilotMessageData(msgspec.Struct):
+    content: str = ""
+
+
+class _CopilotMessage(msgspec.Struct):
+    type: str
+    data: _CopilotMessageData
+
+
+def copilot_last_words(path: str) -> str | None:
+    """Return what Copilot's agent said last: its hooks are not told."""
+    place = _Place(_beginning(path), {})
+    words = None
+    for line in _lines(path, place):
+        found = _decoded(line, b'"assistant.message"', _CopilotMessage)
+        if found is not None and found.type == "assistant.message":
+            words = found.data.content
+    return words
+
+
+def _decoded(line: bytes, mark: bytes, shape: type[T]) -> T | None:
+    """Return what a line says, where it is of this shape; most are not, and are not read."""
+    if mark not in line:
+        return None
+    try:
+        return msgspec.json.decode(line, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None

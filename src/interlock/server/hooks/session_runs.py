@@ -1,0 +1,158 @@
+"""Which run a session of a client is: begun with its first call, found again by whoever answers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Final
+
+from interlock import processes, settings
+from interlock.errors import InputError, NotPermittedError
+from interlock.model.hook import HookCall, HookSession
+from interlock.model.run import RunState, RunStatus
+from interlock.service.governor import Driver, Governor
+from interlock.service.operations import Operations
+from interlock.service.people.operators import token_names
+from interlock.service.policies.policy_files import load_policy
+from interlock.service.questions.run_entries import resuming, starting
+from interlock.service.records.runs import ELSEWHERE, NewRun
+
+_MOST_RUNS: Final = 1000
+"""So often a session may be taken up again after its end."""
+_MOST_KNOWN: Final = 4096
+_NO_PROJECT: Final = "default"
+
+
+class SessionRuns:
+    """Knows the runs of sessions."""
+
+    def __init__(self, governor: Governor, driver: Driver) -> None:
+        self._governor = governor
+        self._driver = driver
+        self._operations = Operations(governor, driver, None)
+        self._known: dict[tuple[str, str], str] = {}
+        """The run that each session was at last, by client and session."""
+
+    async def run_of(self, session: HookSession, call: HookCall) -> str:
+        """Return the run that a session is; its first call begins it.
+
+        It has its name from the session: whoever answers, and whenever, finds the same.
+        """
+        name = session.client, session.id
+        known = self._known.get(name)
+        if known is not None:
+            return known
+        asked = f"session `{session.id}` says that it is of"
+        await self._driver.outside(lambda: self._check_name(session.agent, asked))
+        above = await self._above(session, call)
+        project = await self._driver.outside(lambda: self._project_of(session, call))
+        for number in range(_MOST_RUNS):
+            run_id = run_of_session(session, number)
+            state = await self._driver.outside(lambda run_id=run_id: self._state(run_id))
+            if state is None:
+                new = _new_run(session, run_id, project, above, call)
+                state = await self._operations.ask(starting(new))
+            if state.status is RunStatus.RUNNING:
+                break
+        else:
+            raise InputError(f"session `{session.id}` was ended {_MOST_RUNS} times: begin another")
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[name] = run_id
+        return run_id
+
+    async def _above(self, session: HookSession, call: HookCall) -> str | None:
+        """Return the run that a session is a part of: whose agent started it, or its client."""
+        if session.above is not None:
+            return await self.run_of(session.above, call)
+        named = call.env.get("INTERLOCK_RUN")
+        state = None if named is None else await self._driver.outside(lambda: self._state(named))
+        return named if state is not None and state.status is RunStatus.RUNNING else None
+
+    def forget(self, session: HookSession) -> None:
+        """Look the run of a session up anew next time: it may have been finished elsewhere."""
+        self._known.pop((session.client, session.id), None)
+
+    async def begun(self, session: HookSession) -> RunState | None:
+        """Return the run that a session is by now; None where it is none, or was ended."""
+
+        def found() -> RunState | None:
+            for number in range(_MOST_RUNS):
+                state = self._state(run_of_session(session, number))
+                if state is None or state.status is RunStatus.RUNNING:
+                    return state
+            return None
+
+        return await self._driver.outside(found)
+
+    async def taken_up(self, session: HookSession, call: HookCall) -> None:
+        """Note that a client goes on with a session, where it is another process than before.
+
+        A session that is new is no run yet: it becomes one with what it is asked to do.
+        """
+        state = await self.begun(session)
+        client = processes.client_above(call.pid)
+        if state is not None and client is not None:
+            question = resuming(state, processes.process_name(client))
+            if question is not None:
+                await self._operations.ask(question)
+
+    async def check_has_no_token(self, run_id: str) -> None:
+        """Refuse to ask for a run by its name alone where its agent has a token to show."""
+        await self._driver.outside(
+            lambda: self._check_name(self._governor.run(run_id).agent, f"run `{run_id}` is one of")
+        )
+
+    def _check_name(self, agent: str, asked: str) -> None:
+        if agent in token_names(self._governor.ledger):
+            raise NotPermittedError(
+                f"{asked} `{agent}`, who has a token: ask over HTTP, and show it"
+            )
+
+    def _project_of(self, session: HookSession, call: HookCall) -> str:
+        """Return the project that a session works in; by its policy it is judged from here on.
+
+        A project is named after its folder: another one of that name has another policy.
+
+        INVARIANT: no folder's policy counts for a project that is elsewhere, whatever it is called.
+        """
+        folder = Path(session.workspace or call.cwd or "/")
+        found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
+        if not found.project:
+            return session.project
+        policy = load_policy(user=found.user, project=found.project)
+        root = found.project_file.parent
+        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
+        name = root.name if session.project == _NO_PROJECT else session.project
+        project = f"{name}-{digest}"
+        self._governor.adopt(policy, project)
+        return project
+
+    def _state(self, run_id: str) -> RunState | None:
+        found = self._governor.ledger.rows.run(run_id)
+        return None if found is None else self._governor.state(run_id)
+
+
+def run_of_session(session: HookSession, number: int) -> str:
+    """Return the name of the run that a session is when it is taken up for that many times."""
+    text = "\0".join(("hook session", session.client, session.id, str(number)))
+    digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    # The shape of every other run's name: a UUID, of the version for names by a digest.
+    return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
+
+
+def _new_run(
+    session: HookSession, run_id: str, project: str, above: str | None, call: HookCall
+) -> NewRun:
+    client = processes.client_above(call.pid)
+    return NewRun(
+        id=run_id,
+        task=session.task or f"{session.client} session {session.id}",
+        agent=session.agent,
+        client=session.client,
+        project=project,
+        parent=above,
+        workspace=session.workspace or call.cwd or None,
+        process=ELSEWHERE if client is None else processes.process_name(client),
+    )
