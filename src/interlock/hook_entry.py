@@ -184,8 +184,9 @@ def _answer_alone(arguments: list[str], payload: bytes) -> tuple[int, bytes, byt
         pass  # It has answered without reading: its exit code counts.
     os.close(writes)
     status = os.waitpid(child, 0)[1]
-    if not os.WIFEXITED(status):
-        raise NoAnswerError("the process that should have answered was ended")
+    if not os.WIFEXITED(status) or os.WEXITSTATUS(status) not in (0, _REFUSED):
+        # Any other exit code is a failure to most clients, and then the tool runs.
+        raise NoAnswerError("the process that should have answered has failed")
     return os.WEXITSTATUS(status), b"", b""
 
 

@@ -269,6 +269,7 @@ class _Handler:
             table=json_table(body, header(scope, b"content-type")),
             body=body,
             key=key,
+            request=scope,
             last_event=header(scope, b"last-event-id"),
         )
         if key is None or scope["method"] in _SAFE:

@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -20,14 +20,11 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from interlock.errors import InputError, UnavailableError
-from interlock.ports import Dialect
 from interlock.server.access.peer import peer_of_socket
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.application import Application
 from interlock.server.desk.desk import Desk
-from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.hook_socket import HookSocket
-from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.service.whereabouts import Listening, locked, running_server, write_note
 from interlock.settings import ServerPlaces
 
@@ -147,12 +144,11 @@ class ServerProcess:
         desk: Desk,
         options: ServerOptions,
         *,
-        dialects: Mapping[str, Dialect] = OWN_DIALECT,
         background: Sequence[Background] = (),
     ) -> None:
         _check(options)
         self._desk = desk
-        self._hooks = HookSocket(HookDesk(desk.governor, desk.driver, dialects))
+        self._hooks = HookSocket(desk.hooks)
         self._options = options
         self._background = background
         self._enough = asyncio.Event()

@@ -13,6 +13,7 @@ import msgspec
 from interlock.adapters.clients.client_dialect import ClientDialect, json_reply
 from interlock.adapters.clients.client_event import MOST_TASK, ClientEvent, Occasion, payload_of
 from interlock.adapters.clients.reaction import Course, Reaction
+from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 from interlock.model.hook import REFUSED, HookCall, HookReply, HookSession, ModelCall
 
@@ -79,6 +80,8 @@ class Opencode(ClientDialect):
     def event(self, call: HookCall) -> ClientEvent:
         """Return what it says."""
         payload = payload_of(call, _Payload)
+        if not payload.session and not payload.own_session:
+            raise InputError("the payload of the hook names no session")
         occasion = payload.occasion
         if occasion is Occasion.PROMPT and payload.parent is not None:
             occasion = Occasion.OTHER

@@ -56,8 +56,12 @@ def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
     """Answer a hook."""
     signal.signal(signal.SIGALRM, lambda _number, _frame: _end(_too_late(args)))
     signal.alarm(_seconds(args))
-    payload = sys.stdin.buffer.read()
-    _end(_from_server(dialect, args, payload) or _from_here(dialect, args, payload))
+    try:
+        payload = sys.stdin.buffer.read()
+        reply = _from_server(dialect, args, payload) or _from_here(dialect, args, payload)
+    except BaseException as error:  # noqa: BLE001 - whatever happens, it must not look like a yes
+        reply = _no_answer(args, str(error) or type(error).__name__)
+    _end(reply)
 
 
 def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply | None:
@@ -130,9 +134,13 @@ def _seconds(args: Sequence[str]) -> int:
 
 
 def _too_late(args: Sequence[str]) -> HookReply:
-    reason = f"interlock: no answer within {_seconds(args)} seconds; see `interlock status`\n"
+    return _no_answer(args, f"it took longer than {_seconds(args)} seconds")
+
+
+def _no_answer(args: Sequence[str], why: str) -> HookReply:
+    reason = f"interlock: no answer: {why}; see `interlock status`\n"
     is_open = HookCall(hook="", args=tuple(args)).fails_open
-    return HookReply(0 if is_open else REFUSED, stderr=reason.encode())
+    return HookReply(0 if is_open else REFUSED, stderr=reason.encode("utf-8", "replace"))
 
 
 def _end(reply: HookReply) -> NoReturn:

@@ -160,11 +160,12 @@ def run_server(
                 governor,
                 replay=lambda run_id: _replayed(governor, run_id),
                 takers=() if telemetry is None else (telemetry.traces,),
+                dialects=dialects(),
             )
             beside = (notify_people, archive_what_is_old)
 
             async def serve() -> None:
-                process = ServerProcess(desk, options, dialects=dialects(), background=beside)
+                process = ServerProcess(desk, options, background=beside)
                 await process.run(lambda ready: when_ready(desk, ready))
 
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -12,6 +12,7 @@ from interlock.server.api.access_endpoints import ACCESS_ENDPOINTS
 from interlock.server.api.approval_endpoints import APPROVAL_ENDPOINTS
 from interlock.server.api.budget_endpoints import BUDGET_ENDPOINTS
 from interlock.server.api.history_endpoints import HISTORY_ENDPOINTS
+from interlock.server.api.hook_endpoints import HOOK_ENDPOINTS
 from interlock.server.api.ledger_endpoints import LEDGER_ENDPOINTS
 from interlock.server.api.loop_endpoints import LOOP_ENDPOINTS
 from interlock.server.api.openapi import openapi_of
@@ -22,6 +23,7 @@ from interlock.server.desk.endpoint import Call, Endpoint
 
 _ASKED: Final[Sequence[Endpoint]] = (
     *RUN_ENDPOINTS,
+    *HOOK_ENDPOINTS,
     *HISTORY_ENDPOINTS,
     *APPROVAL_ENDPOINTS,
     *BUDGET_ENDPOINTS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from interlock.errors import UnavailableError
@@ -11,6 +11,7 @@ from interlock.ledger.abbreviations import found_run
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN
 from interlock.model.system_loop import LOOP_RUN
+from interlock.ports import Dialect
 from interlock.server.access.identity import Doorkeeper, Identity, is_agent
 from interlock.server.access.limits import Attempts, RateLimit
 from interlock.server.access.sign_in import Links
@@ -19,6 +20,8 @@ from interlock.server.desk.last_checks import LastChecks
 from interlock.server.desk.news import News
 from interlock.server.desk.question_lane import QuestionLane
 from interlock.server.desk.repeats import Repeats
+from interlock.server.hooks.hook_desk import HookDesk
+from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.server.telemetry.metrics import Metrics
 from interlock.server.telemetry.record_feed import RecordFeed, Taker
 from interlock.server.wire.problem import Refused
@@ -43,7 +46,12 @@ class Desk:
     """The governor of one ledger, the news of it, and who may ask."""
 
     def __init__(
-        self, governor: Governor, *, replay: Replay = _no_replay, takers: Sequence[Taker] = ()
+        self,
+        governor: Governor,
+        *,
+        replay: Replay = _no_replay,
+        takers: Sequence[Taker] = (),
+        dialects: Mapping[str, Dialect] = OWN_DIALECT,
     ) -> None:
         self.governor: Final = governor
         self.ledger: Final = governor.ledger
@@ -54,6 +62,7 @@ class Desk:
         self.news: Final = News(governor.ledger, governor.clock)
         self.driver: Final = ServerDriver(self.news)
         self.lane: Final = QuestionLane(governor)
+        self.hooks: Final = HookDesk(governor, self.driver, dialects)
         self.doorkeeper: Final = Doorkeeper(governor.ledger, governor.clock)
         self.links: Final = Links(governor.clock)
         self.attempts: Final = Attempts(governor.clock)

@@ -13,6 +13,7 @@ from interlock.model.principal import Scope
 from interlock.server.access.identity import Identity
 from interlock.server.desk.desk import Desk
 from interlock.server.wire.http_message import LARGE, Receiver, Sender
+from interlock.server.wire.http_message import Scope as AsgiScope
 from interlock.server.wire.problem import Refused
 from interlock.service.operations import Operations
 from interlock.service.run_operations import RunOperations
@@ -44,6 +45,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """The same as it was sent."""
     key: str | None = None
     """What tells this request from others, where it was said."""
+    request: AsgiScope = msgspec.field(default_factory=dict[str, Any])
+    """All else that is known of it."""
     last_event: str = ""
     """The last event that whoever asks for live ones has seen."""
 

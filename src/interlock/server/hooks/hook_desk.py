@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, assert_never, cast
 
+from msgspec.structs import replace
+
 from interlock.errors import InputError, InterlockError, UnfinishedError
 from interlock.ledger.chain import decoded
 from interlock.model.answers import StepAnswer
@@ -23,6 +25,7 @@ from interlock.model.hook import (
     HookQuestion,
     HookReply,
     HookRequest,
+    HookSession,
     ModelCall,
     PromptHeard,
     SessionBegan,
@@ -36,7 +39,7 @@ from interlock.model.run import RunState
 from interlock.model.turn_report import StepReport
 from interlock.policy.reviews.review_gate import is_claim
 from interlock.ports import Dialect
-from interlock.server.hooks.session_runs import SessionRuns
+from interlock.server.hooks.session_runs import Asker, SessionRuns, asker_of
 from interlock.service.governor import Driver, Governor
 from interlock.service.questions.question import Entry, key_of
 from interlock.service.questions.run_entries import person_heard
@@ -62,14 +65,15 @@ class HookDesk:
         self._dialects = dialects
         self._sessions = SessionRuns(governor, driver)
 
-    async def reply(self, call: HookCall) -> HookReply:
+    async def reply(self, call: HookCall, asker: Asker | None = None) -> HookReply:
         """Return what the hook ends with."""
+        asker = asker or asker_of(call)
         dialect = self._dialects.get(call.hook)
         if dialect is None:
             return self.refusal(call, "")
         try:
             request = dialect.request(call)
-            answer = None if request is None else await self._answer(request, call, dialect)
+            answer = None if request is None else await self._answer(request, call, dialect, asker)
             return dialect.reply(call, answer)
         except InterlockError as error:
             return dialect.refusal(call, str(error))
@@ -89,30 +93,33 @@ class HookDesk:
         await self._sessions.check_has_no_token(run_id)
         return self._words(run_id)
 
-    async def _answer(self, request: HookRequest, call: HookCall, dialect: Dialect) -> HookAnswer:
-        session = request.run
-        if isinstance(session, str):
-            return await self._asked(await self.named_run(session), request.question)
+    async def _answer(
+        self, request: HookRequest, call: HookCall, dialect: Dialect, asker: Asker
+    ) -> HookAnswer:
+        if isinstance(request.run, str):
+            return await self._asked(await self.named_run(request.run), request.question)
+        session = _session_of(request.run, asker)
         if isinstance(request.question, SessionBegan):
-            return await self._sessions.taken_up(session, call)
+            return await self._sessions.taken_up(session, asker)
         if isinstance(request.question, SessionEnded) and not await self._sessions.begun(session):
             return None
-        run = self._words(await self._sessions.run_of(session, call))
+        run = self._words(await self._sessions.run_of(session, call, asker), asker)
         try:
             return await self._with_usage(run, request.question, call, dialect)
         except InputError:
             # It may have been finished elsewhere: then the session goes on as another run.
             self._sessions.forget(session)
-            again = await self._sessions.run_of(session, call)
+            again = await self._sessions.run_of(session, call, asker)
             if again == run.id:
                 raise
-            return await self._asked(self._words(again), request.question)
+            return await self._asked(self._words(again, asker), request.question)
         finally:
             if isinstance(request.question, SessionEnded | StopAsked):
                 self._sessions.forget(session)
 
-    def _words(self, run_id: str) -> RunOperations:
-        return RunOperations(self._governor, run_id, self._driver, None)
+    def _words(self, run_id: str, asker: Asker | None = None) -> RunOperations:
+        principal = None if asker is None else asker.principal
+        return RunOperations(self._governor, run_id, self._driver, principal)
 
     async def _with_usage(
         self, run: RunOperations, question: HookQuestion, call: HookCall, dialect: Dialect
@@ -249,6 +256,14 @@ class HookDesk:
                 case _:
                     pass
         return False
+
+
+def _session_of(session: HookSession, asker: Asker) -> HookSession:
+    """Return a session with the name of the agent who showed a token, in place of the client's."""
+    if asker.principal is None:
+        return session
+    above = None if session.above is None else _session_of(session.above, asker)
+    return replace(session, agent=asker.principal.name, above=above)
 
 
 def refusal(call: HookCall, reason: str) -> HookReply:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from interlock import processes, settings
 from interlock.errors import InputError, NotPermittedError
 from interlock.model.hook import HookCall, HookSession
+from interlock.model.principal import Principal
 from interlock.model.run import RunState, RunStatus
 from interlock.service.governor import Driver, Governor
 from interlock.service.operations import Operations
@@ -24,6 +28,25 @@ _MOST_KNOWN: Final = 4096
 _NO_PROJECT: Final = "default"
 
 
+class Asker(NamedTuple):
+    """Who calls a hook."""
+
+    process: Callable[[], str]
+    """What names the process of the client; it may take long to find."""
+    principal: Principal | None = None
+    """The agent that showed a token; without one it has the name that its client gives it."""
+
+
+def asker_of(call: HookCall) -> Asker:
+    """Return who called a hook that is a process: whatever process that descends from."""
+
+    def process() -> str:
+        client = processes.client_above(call.pid)
+        return ELSEWHERE if client is None else processes.process_name(client)
+
+    return Asker(process)
+
+
 class SessionRuns:
     """Knows the runs of sessions."""
 
@@ -34,7 +57,7 @@ class SessionRuns:
         self._known: dict[tuple[str, str], str] = {}
         """The run that each session was at last, by client and session."""
 
-    async def run_of(self, session: HookSession, call: HookCall) -> str:
+    async def run_of(self, session: HookSession, call: HookCall, asker: Asker) -> str:
         """Return the run that a session is; its first call begins it.
 
         It has its name from the session: whoever answers, and whenever, finds the same.
@@ -43,16 +66,18 @@ class SessionRuns:
         known = self._known.get(name)
         if known is not None:
             return known
-        asked = f"session `{session.id}` says that it is of"
-        await self._driver.outside(lambda: self._check_name(session.agent, asked))
-        above = await self._above(session, call)
+        if asker.principal is None:
+            asked = f"session `{session.id}` says that it is of"
+            await self._driver.outside(lambda: self._check_name(session.agent, asked))
+        above = await self._above(session, call, asker)
         project = await self._driver.outside(lambda: self._project_of(session, call))
         for number in range(_MOST_RUNS):
             run_id = run_of_session(session, number)
             state = await self._driver.outside(lambda run_id=run_id: self._state(run_id))
             if state is None:
+                process = await self._driver.outside(asker.process)
                 new = _new_run(session, run_id, project, above, call)
-                state = await self._operations.ask(starting(new))
+                state = await self._operations.ask(starting(replace(new, process=process)))
             if state.status is RunStatus.RUNNING:
                 break
         else:
@@ -62,10 +87,10 @@ class SessionRuns:
         self._known[name] = run_id
         return run_id
 
-    async def _above(self, session: HookSession, call: HookCall) -> str | None:
+    async def _above(self, session: HookSession, call: HookCall, asker: Asker) -> str | None:
         """Return the run that a session is a part of: whose agent started it, or its client."""
         if session.above is not None:
-            return await self.run_of(session.above, call)
+            return await self.run_of(session.above, call, asker)
         named = call.env.get("INTERLOCK_RUN")
         state = None if named is None else await self._driver.outside(lambda: self._state(named))
         return named if state is not None and state.status is RunStatus.RUNNING else None
@@ -86,15 +111,15 @@ class SessionRuns:
 
         return await self._driver.outside(found)
 
-    async def taken_up(self, session: HookSession, call: HookCall) -> None:
+    async def taken_up(self, session: HookSession, asker: Asker) -> None:
         """Note that a client goes on with a session, where it is another process than before.
 
         A session that is new is no run yet: it becomes one with what it is asked to do.
         """
         state = await self.begun(session)
-        client = processes.client_above(call.pid)
-        if state is not None and client is not None:
-            question = resuming(state, processes.process_name(client))
+        process = ELSEWHERE if state is None else await self._driver.outside(asker.process)
+        if state is not None and process != ELSEWHERE:
+            question = resuming(state, process)
             if question is not None:
                 await self._operations.ask(question)
 
@@ -145,7 +170,6 @@ def run_of_session(session: HookSession, number: int) -> str:
 def _new_run(
     session: HookSession, run_id: str, project: str, above: str | None, call: HookCall
 ) -> NewRun:
-    client = processes.client_above(call.pid)
     return NewRun(
         id=run_id,
         task=session.task or f"{session.client} session {session.id}",
@@ -154,5 +178,4 @@ def _new_run(
         project=project,
         parent=above,
         workspace=session.workspace or call.cwd or None,
-        process=ELSEWHERE if client is None else processes.process_name(client),
     )

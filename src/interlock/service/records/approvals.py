@@ -66,6 +66,14 @@ def withdraw(moment: Moment, approval: Approval) -> None:
     moment.append(ApprovalDecided(id=approval.id, state=state), SYSTEM)
 
 
+def settle_elsewhere(moment: Moment, approval_id: str) -> None:
+    """Close a question that a person answered with yes where their client asked it as well."""
+    found = moment.transaction.approval(approval_id)
+    if found is not None and found.state is ApprovalState.PENDING:
+        note = "somebody at the client's own prompt let it through"
+        moment.append(ApprovalDecided(id=found.id, state=ApprovalState.CANCELLED, note=note))
+
+
 def decide(
     asked: Asked, approval: Approval, state: ApprovalState, *, note: str | None, always: bool
 ) -> Work[Approval]:

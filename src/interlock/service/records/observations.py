@@ -27,6 +27,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.principal import PrincipalKind
 from interlock.model.progress_meter import ChangedFile, Meter, noted
 from interlock.model.question_fields import SeenAsIs
 from interlock.model.review import TestCounts
@@ -42,7 +43,7 @@ from interlock.policy.evidence.tool_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
-from interlock.service.records.approvals import summary_of
+from interlock.service.records.approvals import settle_elsewhere, summary_of
 from interlock.service.records.budgets import alert_after, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment, checked_name
 
@@ -186,6 +187,9 @@ def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
     context, run_id = asked.context, asked.run.id
     digest = _report_digest(context, seen)
     judged = _judged(context, run_id, seq)
+    if asked.principal.kind is PrincipalKind.PERSON:
+        # A person at the client's own prompt was asked as well, and the client let it through.
+        judged = _agreed(judged)
     effects = _effects(context, inspect(judged.action, context.policy), seen, judged)
 
     def plan(moment: Moment) -> ActionObserved:
@@ -195,10 +199,19 @@ def observe(asked: Asked, seq: int, seen: Observation) -> Work[ActionObserved]:
             return _reported_before(transaction, run.id, seq, earlier.seq, digest)
         released = judged.reserved if transaction.has_reservation(run.id, seq) else NOTHING
         event = replace(effects.in_run(run, context, seq), digest=digest, released=released)
+        if moment.by.kind is PrincipalKind.PERSON and judged.approval is not None:
+            settle_elsewhere(moment, judged.approval)
         return _record(moment, event, judged.scopes)
 
     # The accounts of the day when it was asked, which may be over by now.
     return asked.work(plan, charged=judged.scopes)
+
+
+def _agreed(judged: ActionJudged) -> ActionJudged:
+    """Return an action that a person had to agree to as one that they did agree to."""
+    if judged.decision is not Decision.REQUIRE_CONFIRMATION:
+        return judged
+    return replace(judged, decision=Decision.WARN)
 
 
 def observe_unasked(asked: Asked, action: Action, seen: Observation) -> Work[ActionObserved]:
