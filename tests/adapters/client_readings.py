@@ -32,10 +32,9 @@ CODEX_SPECIFIC_KEYS = {
 def one_object(stdout: bytes) -> dict[str, Any] | None:
     """Return the one JSON object that stdout is; None for anything else."""
     try:
-        found = msgspec.json.decode(stdout)
+        return msgspec.json.decode(stdout, type=dict[str, Any])
     except msgspec.DecodeError:
         return None
-    return found if isinstance(found, dict) else None
 
 
 def claude_runs(code: int, stdout: bytes, stderr: bytes) -> bool:

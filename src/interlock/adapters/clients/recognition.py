@@ -50,8 +50,8 @@ def client_of(payload: Mapping[str, object]) -> str | None:
     if name in _GEMINI:
         return "gemini"
     if "timestamp" in payload:
-        # Both tell the time; Gemini alone also says where it writes down a session's beginning.
-        is_gemini = name.startswith("Session") and "transcript_path" in payload
+        # Both tell the time; before the end of a turn Gemini alone says where it writes it down.
+        is_gemini = not name.endswith("Stop") and "transcript_path" in payload
         return "gemini" if is_gemini else "copilot-as-claude"
     is_codex = "turn_id" in payload or "/rollout-" in str(payload.get("transcript_path"))
     return "codex" if is_codex else "claude-code"
@@ -108,7 +108,11 @@ def client_dialects(own: Mapping[str, Dialect]) -> Mapping[str, Dialect]:
         "copilot": Copilot(),
         "opencode": Opencode(),
     }
-    either = {"claude-code": claude_code, "copilot-as-claude": as_claude}
+    either = {
+        "claude-code": claude_code,
+        "copilot": dialects["copilot"],
+        "copilot-as-claude": as_claude,
+    }
     return {
         **dialects,
         "claude-code": Recogniser(either, "claude-code"),
