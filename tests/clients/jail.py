@@ -85,12 +85,32 @@ class Jail:
 
     def opened(self) -> Interlock:
         """Open the record."""
-        return Interlock.open(self.ledger)
+        keys = self.home / ".config" / "interlock" / "keys"
+        return Interlock.open(self.ledger, keys=keys, undo_store=self.folder / "undo")
 
     def outside(self) -> dict[str, str]:
         """The environment of a person who looks after this home from without."""
         kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
         return {**kept, "HOME": str(self.home), "NO_COLOR": "1"}
+
+    def own_places(self) -> dict[str, str]:
+        """Where this home keeps what is Interlock's, for whoever has other ideas."""
+        return {
+            "HOME": str(self.home),
+            "INTERLOCK_CONFIG_HOME": str(self.home / ".config" / "interlock"),
+            "INTERLOCK_LEDGER": str(self.ledger),
+        }
+
+    def when_recorded(self, kind: str) -> dict[str, Any]:
+        """Wait until something of a kind is on record; return it."""
+        words = [sys.executable, "-I", "-m", "interlock", "tail", "--since-start", "--json"]
+        with subprocess.Popen(words, env=self.outside(), stdout=subprocess.PIPE) as tail:
+            assert tail.stdout is not None
+            try:
+                events = (json.loads(line)["record"]["event"] for line in tail.stdout)
+                return next(each for each in events if each["kind"] == kind)
+            finally:
+                tail.kill()
 
     def interlock(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Have the command line look after this home, from without."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final
 
-from clients.jail import HOOK, MODEL_URL, Jail, Played, Step, packages, program
+import pytest
+
+from clients.jail import HOOK, MODEL_URL, Jail, Played, Step, missing, packages, program
 
 _MODEL: Final = "stub-model"
 _CLAUDE: Final = {
@@ -51,6 +55,10 @@ class JailedClient:
         """Put Interlock between the client and what it does."""
         raise NotImplementedError
 
+    def delegated(self, *steps: Step) -> list[Step]:
+        """Return the script in which a sub-agent takes steps, and the agent waits for it."""
+        raise NotImplementedError
+
     def play(self, *script: Step, meanwhile: Callable[[], None] | None = None) -> Played:
         """Run it once, the model playing a script."""
         return self.jail.play(self.words("Please do it."), script, meanwhile)
@@ -75,6 +83,11 @@ class ClaudeCode(JailedClient):
     def words(self, prompt: str) -> list[str]:
         """Return how it is started."""
         return [str(program("claude")), "-p", "--dangerously-skip-permissions", prompt]
+
+    def delegated(self, *steps: Step) -> list[Step]:
+        """Return the script of its `Agent` tool."""
+        about = {"description": "a part", "prompt": "Do it.", "subagent_type": "general-purpose"}
+        return [_call("Agent", run_in_background=False, **about), *steps, {"text": "Did it."}]
 
     def govern(self) -> None:
         """Write its settings."""
@@ -125,11 +138,19 @@ class Codex(JailedClient):
             prompt,
         ]
 
+    def delegated(self, *steps: Step) -> list[Step]:
+        """Return the script of its `spawn_agent` tool, beside which the agent goes on at once."""
+        waits = {"shell": "until [ -e delegated ]; do sleep 0.05; done"}
+        begun = {"parallel": [_call("spawn_agent", message="Do it."), waits]}
+        return [begun, *steps, {"shell": "touch delegated"}, {"text": "Did it."}]
+
     def govern(self) -> None:
         """Write its hooks."""
         events = {event: words for event, words in _CLAUDE.items() if event != "PostToolUseFailure"}
         hooks = {
-            event: [{"hooks": [{"type": "command", "command": _line(self.name, words), "timeout": 30}]}]
+            event: [
+                {"hooks": [{"type": "command", "command": _line(self.name, words), "timeout": 30}]}
+            ]
             for event, words in events.items()
         }
         _write(self.jail.home / ".codex" / "hooks.json", {"hooks": hooks})
@@ -166,6 +187,11 @@ class Gemini(JailedClient):
         node = [str(program("node")), str(program("gemini"))]
         return [*node, "--yolo", "-m", "gemini-2.5-flash", "-p", prompt]
 
+    def delegated(self, *steps: Step) -> list[Step]:
+        """Return the script of its `invoke_agent` tool."""
+        begun = _call("invoke_agent", agent_name="generalist", prompt="Do it.")
+        return [begun, *steps, _call("complete_task", result={"response": "Did it."})]
+
     def govern(self) -> None:
         """Write its settings."""
         events = {
@@ -174,7 +200,13 @@ class Gemini(JailedClient):
             "AfterAgent": ("stop",),
         }
         hooks = {
-            event: [{"hooks": [{"type": "command", "command": _line(self.name, words), "timeout": 30000}]}]
+            event: [
+                {
+                    "hooks": [
+                        {"type": "command", "command": _line(self.name, words), "timeout": 30000}
+                    ]
+                }
+            ]
             for event, words in events.items()
         }
         _write(self._settings, {**self._quiet, "hooks": hooks})
@@ -200,6 +232,12 @@ class Copilot(JailedClient):
     def words(self, prompt: str) -> list[str]:
         """Return how it is started."""
         return [str(program("copilot")), "--allow-all-tools", "--allow-all-paths", "-p", prompt]
+
+    def delegated(self, *steps: Step) -> list[Step]:
+        """Return the script of its `task` tool."""
+        about = {"description": "a part of it", "prompt": "Do it.", "name": "part"}
+        begun = _call("task", agent_type="general-purpose", mode="sync", **about)
+        return [begun, *steps, {"text": "Did it."}]
 
     def govern(self) -> None:
         """Write its hooks."""
@@ -261,6 +299,11 @@ class Opencode(JailedClient):
         """Return how it is started."""
         return [str(program("opencode")), "run", prompt]
 
+    def delegated(self, *steps: Step) -> list[Step]:
+        """Return the script of its `task` tool."""
+        begun = _call("task", description="a part", prompt="Do it.", subagent_type="general")
+        return [begun, *steps, {"text": "Did it."}]
+
     def govern(self) -> None:
         """Install the plugin."""
         raise NotImplementedError
@@ -269,6 +312,24 @@ class Opencode(JailedClient):
 CLIENTS: Final[Mapping[str, type[JailedClient]]] = {
     each.name: each for each in (ClaudeCode, Codex, Gemini, Copilot, Opencode)
 }
+
+
+@contextmanager
+def client_in_jail(name: str) -> Generator[JailedClient]:
+    """Give a client that nobody governs yet, in a home that is gone afterwards."""
+    kind = CLIENTS[name]
+    lacking = missing()
+    if lacking is None and not program(kind.executable).exists():
+        lacking = f"`{kind.executable}` is not installed: `make test-clients` installs it"
+    if lacking is not None:
+        pytest.skip(f"no real client: {lacking}")
+    # A socket's path is short: that of pytest's own folders is not.
+    with tempfile.TemporaryDirectory(prefix="jail-", ignore_cleanup_errors=True) as folder:
+        yield kind(Jail(Path(folder)))
+
+
+def _call(tool: str, **given: object) -> Step:
+    return {"tool": {"name": tool, "input": given}}
 
 
 def _line(dialect: str, words: Sequence[str]) -> str:
