@@ -108,7 +108,7 @@ class Jail:
             assert tail.stdout is not None
             try:
                 events = (json.loads(line)["record"]["event"] for line in tail.stdout)
-                return next(each for each in events if each["kind"] == kind)
+                return next(each for each in events if each.get("type") == kind)
             finally:
                 tail.kill()
 

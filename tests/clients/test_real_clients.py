@@ -11,6 +11,7 @@ import pytest
 
 from clients.jail import Jail, Played, Step
 from clients.jailed_client import CLIENTS, JailedClient, client_in_jail
+from interlock.model.arbitration import AUTOMATIC
 from interlock.model.events import ActionJudged
 from interlock.model.run import RunState
 from interlock.model.verdict import Decision
@@ -23,6 +24,19 @@ pytestmark = pytest.mark.clients
 
 DESTRUCTIVE = "find ~ -delete"
 WHY = "deletes the system, a home folder or everything in it"
+ANNOUNCED = (
+    "I see the problem. Now let me fix it.",
+    "The parser comes first. I will now open parser.py.",
+    "That leaves the suite. Let me run the tests next.",
+    "Sorting helps readers. Now I will reorder the imports of main.py.",
+    "Users have to know. Next, I'll update the README.",
+    "Versions matter. Let me bump pyproject.toml now.",
+    "Somebody should see it. I'll now write the summary for the team.",
+    "Old caches get in the way. Now let me remove the build folder.",
+)
+"""What an agent says that ends its turn too early, each time something else."""
+RETRIES = 3
+"""The default of `stops.max-retries`."""
 DONE: Step = {"text": "Everything is done."}
 
 
@@ -50,7 +64,8 @@ class Session(NamedTuple):
 
 def runs_of(interlock: Interlock) -> Sequence[RunState]:
     rows = interlock.ledger.rows.runs(limit=100)
-    return [interlock.governor.state(row.id) for row in rows if row.client in CLIENTS]
+    found = [interlock.governor.state(row.id) for row in rows]
+    return [each for each in found if each.client in CLIENTS]
 
 
 @pytest.fixture(params=list(CLIENTS), scope="module")
@@ -122,10 +137,10 @@ def test_a_sub_agent_is_governed_as_well(client: JailedClient) -> None:
 
 
 def test_an_early_stop_is_continued_until_the_counter_ends_it(client: JailedClient) -> None:
-    played = client.play(*[{"text": "I see the problem. Now let me fix it."}] * 12)
+    played = client.play(*({"text": each} for each in ANNOUNCED))
 
-    assert played.model_heard("[automatic message"), played
-    assert len(played.heard) == 4, played
+    assert played.model_heard(AUTOMATIC), played
+    assert len(played.heard) == 1 + RETRIES, played
 
 
 def test_a_loop_is_paused(client: JailedClient) -> None:
@@ -154,7 +169,10 @@ def test_an_approval_lets_the_retried_call_through_exactly_once(client: JailedCl
     assert git(remote, "rev-list", "--count", "main") == "2", played
     with client.jail.opened() as interlock:
         asked = interlock.approvals(None)
-        assert [each.state for each in asked] == ["used", "pending"], asked
+        assert sorted((each.state.value, each.uses_left) for each in asked) == [
+            ("granted", 0),
+            ("pending", 1),
+        ]
 
 
 def with_remote(jail: Jail) -> Path:
