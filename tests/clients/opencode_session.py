@@ -24,9 +24,7 @@ def main(opencode: str, prompt: str, ended: str) -> None:
         line = next(each for each in server.stdout if "http://" in each)
         address = "http://" + line.strip().rpartition("http://")[2]
         session = _post(f"{address}/session", {})["id"]
-        _post(
-            f"{address}/session/{session}/message", {"parts": [{"type": "text", "text": prompt}]}
-        )
+        _post(f"{address}/session/{session}/message", {"parts": [{"type": "text", "text": prompt}]})
         while not Path(ended).exists():
             time.sleep(_NAP_S)
         server.kill()

@@ -5,6 +5,7 @@ They write it as they go, and not always at once: what is read is what is there 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,6 +19,9 @@ _MOST_READ: Final = 32 * 2**20
 """Of a long transcript that was never looked at the end is read."""
 _MOST_KEPT: Final = 1_000
 _MOST_FILES: Final = 200
+_COPILOT_WITHIN_S: Final = 2.0
+"""So long its last words are waited for; they take a tenth of a second."""
+_NAP_S: Final = 0.02
 
 T = TypeVar("T")
 Lines = Callable[[bytes], ModelCall | None]
@@ -209,24 +213,42 @@ def copilot_calls(line: bytes) -> ModelCall | None:
     return ModelCall(key=used.apiCallId, usage=usage, model=used.model)
 
 
-class _CopilotMessageData(msgspec.Struct):
+class _CopilotEntryData(msgspec.Struct):
     content: str = ""
+    hookType: str = ""  # noqa: N815 - as it is written there
 
 
-class _CopilotMessage(msgspec.Struct):
+class _CopilotEntry(msgspec.Struct):
     type: str
-    data: _CopilotMessageData
+    data: _CopilotEntryData
 
 
 def copilot_last_words(path: str) -> str | None:
-    """Return what Copilot's agent said last: its hooks are not told."""
-    place = _Place(_beginning(path), {})
-    words = None
-    for line in _lines(path, place):
-        found = _decoded(line, b'"assistant.message"', _CopilotMessage)
-        if found is not None and found.type == "assistant.message":
-            words = found.data.content
-    return words
+    """Return what Copilot's agent said last, which its hook is not told; it may have to wait.
+
+    It is written down a moment after the hook has begun, and so is that the hook has begun: where
+    that is missing, what stands there is older than the end of this turn.
+    """
+    until = time.monotonic() + _COPILOT_WITHIN_S
+    while Path(path).parent.is_dir():
+        words, is_current = _copilot_words(path)
+        if is_current:
+            return words
+        if time.monotonic() >= until:
+            break
+        time.sleep(_NAP_S)
+    return None
+
+
+def _copilot_words(path: str) -> tuple[str | None, bool]:
+    """Return what was said last, and whether the agent is at the end of its turn there."""
+    words, is_ending = None, False
+    for line in _lines(path, _Place(_beginning(path), {})):
+        if (said := _decoded(line, b'"assistant.message"', _CopilotEntry)) is not None:
+            words = said.data.content if said.type == "assistant.message" else words
+        elif (hook := _decoded(line, b'"agentStop"', _CopilotEntry)) is not None:
+            is_ending = hook.type == "hook.start" and hook.data.hookType == "agentStop"
+    return words, is_ending
 
 
 def _decoded(line: bytes, mark: bytes, shape: type[T]) -> T | None:
