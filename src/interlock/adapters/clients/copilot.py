@@ -49,6 +49,7 @@ class _Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """As much of it as anything follows from."""
 
     session_id: str
+    timestamp: int | str = 0
     cwd: str | None = None
     hook_name: str | None = None
     tool_name: str = ""
@@ -96,10 +97,10 @@ class Copilot(ClientDialect):
 
     def ended(self, event: ClientEvent, call: HookCall) -> ClientEvent:
         """Return the end of a turn with the agent's last words, which stand in its own record."""
-        path = payload_of(call, _Payload).transcript_path
-        if path is None or event.is_sub_agent:
+        payload = payload_of(call, _Payload)
+        if payload.transcript_path is None or event.is_sub_agent:
             return event
-        return replace(event, text=copilot_last_words(path))
+        return replace(event, text=copilot_last_words(payload.transcript_path, payload.timestamp))
 
     def say(self, event: ClientEvent, reaction: Reaction) -> HookReply:
         """Return a reaction as it understands it."""
@@ -177,8 +178,10 @@ class CopilotAsClaude(ClaudeCode):
 
     def ended(self, event: ClientEvent, call: HookCall) -> ClientEvent:
         """Return the end of a turn with the agent's last words, which stand in its own record."""
-        path = payload_of(call, ClaudePayload).transcript_path
-        return event if path is None else replace(event, text=copilot_last_words(path))
+        payload = payload_of(call, ClaudePayload)
+        if payload.transcript_path is None:
+            return event
+        return replace(event, text=copilot_last_words(payload.transcript_path, payload.timestamp))
 
     def used(self, call: HookCall) -> Sequence[ModelCall]:
         """Return nothing: Claude Code's transcripts are others."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -213,9 +214,14 @@ def copilot_calls(line: bytes) -> ModelCall | None:
     return ModelCall(key=used.apiCallId, usage=usage, model=used.model)
 
 
+class _CopilotInput(msgspec.Struct, frozen=True):
+    timestamp: int | str = 0
+
+
 class _CopilotEntryData(msgspec.Struct):
     content: str = ""
     hookType: str = ""  # noqa: N815 - as it is written there
+    input: _CopilotInput = _CopilotInput()
 
 
 class _CopilotEntry(msgspec.Struct):
@@ -223,16 +229,16 @@ class _CopilotEntry(msgspec.Struct):
     data: _CopilotEntryData
 
 
-def copilot_last_words(path: str) -> str | None:
-    """Return what Copilot's agent said last, which its hook is not told; it may have to wait.
+def copilot_last_words(path: str, stopped_at: int | str) -> str | None:
+    """Return what Copilot's agent said before it stopped, which its hook is not told.
 
-    It is written down a moment after the hook has begun, and so is that the hook has begun: where
-    that is missing, what stands there is older than the end of this turn.
+    It is written down a moment after the hook has begun, and with it that the hook has begun: as
+    long as that is missing, what stands there is older than the end of this turn.
     """
     until = time.monotonic() + _COPILOT_WITHIN_S
     while Path(path).parent.is_dir():
-        words, is_current = _copilot_words(path)
-        if is_current:
+        words, known_at = _copilot_words(path)
+        if known_at >= _moment_ms(stopped_at):
             return words
         if time.monotonic() >= until:
             break
@@ -240,15 +246,26 @@ def copilot_last_words(path: str) -> str | None:
     return None
 
 
-def _copilot_words(path: str) -> tuple[str | None, bool]:
-    """Return what was said last, and whether the agent is at the end of its turn there."""
-    words, is_ending = None, False
+def _copilot_words(path: str) -> tuple[str | None, int]:
+    """Return what was said last, and when the agent stopped last, as far as it stands there."""
+    words, stopped_at = None, -1
     for line in _lines(path, _Place(_beginning(path), {})):
         if (said := _decoded(line, b'"assistant.message"', _CopilotEntry)) is not None:
             words = said.data.content if said.type == "assistant.message" else words
-        elif (hook := _decoded(line, b'"agentStop"', _CopilotEntry)) is not None:
-            is_ending = hook.type == "hook.start" and hook.data.hookType == "agentStop"
-    return words, is_ending
+        hook = _decoded(line, b'"agentStop"', _CopilotEntry)
+        if hook is not None and (hook.type, hook.data.hookType) == ("hook.start", "agentStop"):
+            stopped_at = _moment_ms(hook.data.input.timestamp)
+    return words, stopped_at
+
+
+def _moment_ms(stamp: int | str) -> int:
+    """Return a moment as it is written there, or as those hooks are told it that are Claude's."""
+    if isinstance(stamp, int):
+        return stamp
+    try:
+        return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+    except ValueError:
+        return 0
 
 
 def _decoded(line: bytes, mark: bytes, shape: type[T]) -> T | None:
