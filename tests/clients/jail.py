@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -101,14 +102,15 @@ class Jail:
             "INTERLOCK_LEDGER": str(self.ledger),
         }
 
-    def when_recorded(self, kind: str) -> dict[str, Any]:
-        """Wait until something of a kind is on record; return it."""
+    def when_recorded(self, kind: str, *, number: int = 1) -> dict[str, Any]:
+        """Wait until so many things of a kind are on record; return the last one."""
         words = [sys.executable, "-I", "-m", "interlock", "tail", "--since-start", "--json"]
         with subprocess.Popen(words, env=self.outside(), stdout=subprocess.PIPE) as tail:
             assert tail.stdout is not None
             try:
                 events = (json.loads(line)["record"]["event"] for line in tail.stdout)
-                return next(each for each in events if each.get("type") == kind)
+                found = (each for each in events if each["type"] == kind)
+                return next(islice(found, number - 1, None))
             finally:
                 tail.kill()
 
@@ -148,7 +150,7 @@ class Jail:
             text=True,
             errors="replace",
         )
-        aside = _Aside(meanwhile)
+        aside = _Aside(meanwhile, client.kill)
         try:
             output, errors = client.communicate(timeout=LONG_ENOUGH_S)
         finally:
@@ -159,10 +161,11 @@ class Jail:
 
 
 class _Aside:
-    """Something that is done beside the client, and fails for whoever waits for it."""
+    """Something that is done beside the client; where it fails, the client ends as well."""
 
-    def __init__(self, work: Callable[[], None] | None) -> None:
+    def __init__(self, work: Callable[[], None] | None, give_up: Callable[[], None]) -> None:
         self._work = work
+        self._give_up = give_up
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._do, daemon=True)
         self._thread.start()
@@ -173,6 +176,7 @@ class _Aside:
                 self._work()
         except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits for it
             self._error = error
+            self._give_up()
 
     def join(self) -> None:
         """Wait until it is done."""

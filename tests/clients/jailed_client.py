@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,11 @@ from typing import ClassVar, Final
 
 import pytest
 
+from clients import opencode_session
 from clients.jail import HOOK, MODEL_URL, Jail, Played, Step, missing, packages, program
+from interlock.adapters.clients import opencode
 
+PROMPT: Final = "Please do it."
 _MODEL: Final = "stub-model"
 _CLAUDE: Final = {
     "PreToolUse": (),
@@ -61,7 +65,12 @@ class JailedClient:
 
     def play(self, *script: Step, meanwhile: Callable[[], None] | None = None) -> Played:
         """Run it once, the model playing a script."""
-        return self.jail.play(self.words("Please do it."), script, meanwhile)
+        return self.jail.play(self.words(PROMPT), script, meanwhile)
+
+    def converse(self, *script: Step, stops: int) -> Played:
+        """Run it so that it can be sent on, until it has stopped so often."""
+        del stops  # it ends by itself
+        return self.play(*script)
 
 
 class ClaudeCode(JailedClient):
@@ -304,9 +313,27 @@ class Opencode(JailedClient):
         begun = _call("task", description="a part", prompt="Do it.", subagent_type="general")
         return [begun, *steps, {"text": "Did it."}]
 
+    def converse(self, *script: Step, stops: int) -> Played:
+        """Run its server, which does not end by itself, until the last stop is on record."""
+        ended = self.jail.folder / "ended"
+        self.jail.opened().close()  # so that there is a record to be followed
+
+        def end() -> None:
+            self.jail.when_recorded("stop-judged", number=stops)
+            ended.touch()
+
+        own = [sys.executable, "-I", opencode_session.__file__, str(program("opencode"))]
+        return self.jail.play([*own, PROMPT, str(ended)], script, end)
+
     def govern(self) -> None:
         """Install the plugin."""
-        raise NotImplementedError
+        plugin = (Path(opencode.__file__).parent / "opencode_plugin.js").read_text()
+        given = {"@COMMAND@": [*HOOK, self.name], "@DEADLINE@": 25, "@WAITS@": []}
+        for mark, value in given.items():
+            plugin = plugin.replace(f'"{mark}"', json.dumps(value))
+        path = self.jail.home / ".config" / "opencode" / "plugins" / "interlock.js"
+        path.parent.mkdir()
+        path.write_text(plugin)
 
 
 CLIENTS: Final[Mapping[str, type[JailedClient]]] = {

@@ -137,10 +137,18 @@ def test_a_sub_agent_is_governed_as_well(client: JailedClient) -> None:
 
 
 def test_an_early_stop_is_continued_until_the_counter_ends_it(client: JailedClient) -> None:
-    played = client.play(*({"text": each} for each in ANNOUNCED))
+    played = client.converse(*({"text": each} for each in ANNOUNCED), stops=1 + RETRIES)
 
     assert played.model_heard(AUTOMATIC), played
     assert len(played.heard) == 1 + RETRIES, played
+
+
+def test_opencode_run_ends_before_it_can_be_sent_on() -> None:
+    with client_in_jail("opencode") as client:
+        client.govern()
+        played = client.play(*({"text": each} for each in ANNOUNCED))
+
+    assert len(played.heard) == 1, played
 
 
 def test_a_loop_is_paused(client: JailedClient) -> None:
