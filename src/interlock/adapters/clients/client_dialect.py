@@ -51,11 +51,16 @@ class ClientDialect(ABC):
         `ASK` comes only where a person is at the client's own prompt.
         """
 
+    def ended(self, event: ClientEvent, call: HookCall) -> ClientEvent:
+        """Return the end of a turn with what the client tells of it elsewhere only."""
+        del call
+        return event
+
     def request(self, call: HookCall) -> HookRequest | None:
         """Return what a call asks; None where it asks nothing."""
         event = self.event(call)
         if event.occasion is Occasion.STOP:
-            event = self._with_todos(event)
+            event = self._with_todos(self.ended(event, call))
         elif event.occasion is Occasion.SEEN:
             self._note_todos(event)
         return request_of(event, call)

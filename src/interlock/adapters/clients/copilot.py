@@ -49,6 +49,7 @@ class _Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """As much of it as anything follows from."""
 
     session_id: str
+    timestamp: int | str = 0
     cwd: str | None = None
     hook_name: str | None = None
     tool_name: str = ""
@@ -90,9 +91,16 @@ class Copilot(ClientDialect):
             tool=payload.tool_name,
             params=payload.tool_args,
             seen=_seen(payload),
-            text=_words(payload, occasion),
+            text=payload.prompt if occasion is Occasion.PROMPT else None,
             fields=fields,
         )
+
+    def ended(self, event: ClientEvent, call: HookCall) -> ClientEvent:
+        """Return the end of a turn with the agent's last words, which stand in its own record."""
+        payload = payload_of(call, _Payload)
+        if payload.transcript_path is None or event.is_sub_agent:
+            return event
+        return replace(event, text=copilot_last_words(payload.transcript_path, payload.timestamp))
 
     def say(self, event: ClientEvent, reaction: Reaction) -> HookReply:
         """Return a reaction as it understands it."""
@@ -157,14 +165,6 @@ def _seen(payload: _Payload) -> Mapping[str, object]:
     return {"outcome": "ok" if result.result_type == "success" else "failed", "output": output}
 
 
-def _words(payload: _Payload, occasion: Occasion) -> str | None:
-    if occasion is Occasion.PROMPT:
-        return payload.prompt
-    if occasion is Occasion.STOP and payload.transcript_path and payload.parent_agent_id is None:
-        return copilot_last_words(payload.transcript_path)
-    return None
-
-
 def _decision(decision: str, reason: str) -> Mapping[str, object]:
     return {"permissionDecision": decision, "permissionDecisionReason": reason}
 
@@ -173,12 +173,15 @@ class CopilotAsClaude(ClaudeCode):
     """Copilot CLI where it runs a repository's hooks for Claude Code: it speaks like that."""
 
     def event(self, call: HookCall) -> ClientEvent:
-        """Return what it says; its last words stand in its own record."""
+        """Return what it says."""
+        return event_of(payload_of(call, ClaudePayload), _NAME)
+
+    def ended(self, event: ClientEvent, call: HookCall) -> ClientEvent:
+        """Return the end of a turn with the agent's last words, which stand in its own record."""
         payload = payload_of(call, ClaudePayload)
-        event = event_of(payload, _NAME)
-        if event.occasion is Occasion.STOP and payload.transcript_path is not None:
-            return replace(event, text=copilot_last_words(payload.transcript_path))
-        return event
+        if payload.transcript_path is None:
+            return event
+        return replace(event, text=copilot_last_words(payload.transcript_path, payload.timestamp))
 
     def used(self, call: HookCall) -> Sequence[ModelCall]:
         """Return nothing: Claude Code's transcripts are others."""

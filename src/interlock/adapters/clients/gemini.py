@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -28,6 +29,14 @@ _OCCASIONS: Final[Mapping[str, Occasion]] = {
     "SessionStart": Occasion.BEGAN,
     "SessionEnd": Occasion.ENDED,
 }
+_NOTICE: Final = re.compile(r"\A<hook_context>.*?</hook_context>\s*", re.DOTALL)
+"""What the agent was told as the session began comes back before its first prompt."""
+_UNTRUSTED: Final = "<untrusted_context>\n"
+_SHELL: Final = re.compile(
+    r"\n(?:Exit Code: (\d{1,3})\n)?(?:Signal: \S+\n)?(?:Background PIDs: [\d, ]+\n)?"
+    r"Process Group PGID: \d+(?:\n</untrusted_context>)?\s*\Z"
+)
+"""What it writes below the output of a command; the number of its processes is never the same."""
 
 
 class _Payload(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,21 +64,20 @@ class Gemini(ClientDialect):
         """Return what it says; it never tells whether anybody is there, so nobody is."""
         payload = payload_of(call, _Payload)
         occasion = _OCCASIONS.get(payload.hook_event_name, Occasion.OTHER)
-        error = payload.tool_response.get("error")
-        output = payload.tool_response.get("llmContent")
+        prompt = _NOTICE.sub("", payload.prompt or "", count=1)
         return ClientEvent(
             occasion=occasion,
             session=HookSession(
                 client=_NAME,
                 id=payload.session_id,
                 agent=_NAME,
-                task=(payload.prompt or "")[:MOST_TASK],
+                task=prompt[:MOST_TASK],
                 workspace=payload.cwd,
             ),
             tool=payload.tool_name,
             params=payload.tool_input,
-            seen={"outcome": "failed" if error else "ok", "output": text_of(error or output)},
-            text=payload.prompt if occasion is Occasion.PROMPT else payload.prompt_response,
+            seen=_seen(payload.tool_response),
+            text=prompt if occasion is Occasion.PROMPT else payload.prompt_response,
             fields={"finish_reason": "stop"},
         )
 
@@ -96,3 +104,14 @@ class Gemini(ClientDialect):
         occasion = _OCCASIONS.get(payload.hook_event_name)
         is_over = occasion in (Occasion.STOP, Occasion.ENDED)
         return self._transcripts.calls(payload.transcript_path, is_over=is_over)
+
+
+def _seen(response: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what came of a call; of a command it says so in lines below what that wrote."""
+    if error := response.get("error"):
+        return {"outcome": "failed", "output": text_of(error)}
+    output = text_of(response.get("llmContent"))
+    if (found := _SHELL.search(output)) is None:
+        return {"outcome": "ok", "output": output}
+    said = output[: found.start()].removeprefix(_UNTRUSTED).removeprefix("Output: ")
+    return {"exit_code": int(found[1] or 0), "output": said}

@@ -5,7 +5,9 @@ They write it as they go, and not always at once: what is read is what is there 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,6 +20,9 @@ _MOST_READ: Final = 32 * 2**20
 """Of a long transcript that was never looked at the end is read."""
 _MOST_KEPT: Final = 1_000
 _MOST_FILES: Final = 200
+_COPILOT_WITHIN_S: Final = 2.0
+"""So long its last words are waited for; they take a tenth of a second."""
+_NAP_S: Final = 0.02
 
 T = TypeVar("T")
 Lines = Callable[[bytes], ModelCall | None]
@@ -70,6 +75,8 @@ def _beginning(path: str) -> int:
 def _lines(path: str, place: _Place) -> Iterator[bytes]:
     """Yield every line that was finished since the last time; a transcript may not be there yet."""
     try:
+        if not Path(path).is_file():
+            return
         with Path(path).open("rb") as file:
             file.seek(place.offset)
             new = file.read(_MOST_READ)
@@ -209,24 +216,58 @@ def copilot_calls(line: bytes) -> ModelCall | None:
     return ModelCall(key=used.apiCallId, usage=usage, model=used.model)
 
 
-class _CopilotMessageData(msgspec.Struct):
+class _CopilotInput(msgspec.Struct, frozen=True):
+    timestamp: int | str = 0
+
+
+class _CopilotEntryData(msgspec.Struct):
     content: str = ""
+    hookType: str = ""  # noqa: N815 - as it is written there
+    input: _CopilotInput = _CopilotInput()
 
 
-class _CopilotMessage(msgspec.Struct):
+class _CopilotEntry(msgspec.Struct):
     type: str
-    data: _CopilotMessageData
+    data: _CopilotEntryData
 
 
-def copilot_last_words(path: str) -> str | None:
-    """Return what Copilot's agent said last: its hooks are not told."""
-    place = _Place(_beginning(path), {})
-    words = None
-    for line in _lines(path, place):
-        found = _decoded(line, b'"assistant.message"', _CopilotMessage)
-        if found is not None and found.type == "assistant.message":
-            words = found.data.content
-    return words
+def copilot_last_words(path: str, stopped_at: int | str) -> str | None:
+    """Return what Copilot's agent said before it stopped, which its hook is not told.
+
+    It is written down a moment after the hook has begun, and with it that the hook has begun: as
+    long as that is missing, what stands there is older than the end of this turn.
+    """
+    until = time.monotonic() + _COPILOT_WITHIN_S
+    while Path(path).parent.is_dir():
+        words, known_at = _copilot_words(path)
+        if known_at >= _moment_ms(stopped_at):
+            return words
+        if time.monotonic() >= until:
+            break
+        time.sleep(_NAP_S)
+    return None
+
+
+def _copilot_words(path: str) -> tuple[str | None, int]:
+    """Return what was said last, and when the agent stopped last, as far as it stands there."""
+    words, stopped_at = None, -1
+    for line in _lines(path, _Place(_beginning(path), {})):
+        if (said := _decoded(line, b'"assistant.message"', _CopilotEntry)) is not None:
+            words = said.data.content if said.type == "assistant.message" else words
+        hook = _decoded(line, b'"agentStop"', _CopilotEntry)
+        if hook is not None and (hook.type, hook.data.hookType) == ("hook.start", "agentStop"):
+            stopped_at = _moment_ms(hook.data.input.timestamp)
+    return words, stopped_at
+
+
+def _moment_ms(stamp: int | str) -> int:
+    """Return a moment as it is written there, or as those hooks are told it that are Claude's."""
+    if isinstance(stamp, int):
+        return stamp
+    try:
+        return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+    except ValueError:
+        return 0
 
 
 def _decoded(line: bytes, mark: bytes, shape: type[T]) -> T | None:

@@ -72,7 +72,12 @@ class HookDesk:
         if dialect is None:
             return self.refusal(call, "")
         try:
-            request = dialect.request(call)
+            # What a turn ended with may have to be waited for.
+            request = (
+                await self._driver.outside(lambda: dialect.request(call))
+                if call.is_stop
+                else dialect.request(call)
+            )
             answer = None if request is None else await self._answer(request, call, dialect, asker)
             return dialect.reply(call, answer)
         except InterlockError as error:
