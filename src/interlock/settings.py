@@ -202,6 +202,10 @@ def server_url() -> str | None:
     return os.environ.get("INTERLOCK_SERVER") or None
 
 
+SERVER_PORT: Final = 7420
+"""Where a server listens that was told nothing else."""
+
+
 class ServerPlaces(NamedTuple):
     """Where the server of a ledger is found on this machine."""
 
