@@ -11,18 +11,12 @@ from typing import Any
 
 import pytest
 
+from adapters.users import FILES
 from cli.asking import interlock
 from interlock import hook_entry
 from interlock.adapters.installation.client_hooks import CLIENTS
 from terminal import interlock_at_terminal
 
-FILES = {
-    "claude-code": ".claude/settings.json",
-    "codex": ".codex/hooks.json",
-    "gemini": ".gemini/settings.json",
-    "copilot": ".copilot/hooks/interlock.json",
-    "opencode": ".config/opencode/plugins/interlock.js",
-}
 PROJECT_FILES = {
     "claude-code": ".claude/settings.json",
     "codex": ".codex/hooks.json",

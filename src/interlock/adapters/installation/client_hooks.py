@@ -233,11 +233,13 @@ def wanted_hooks(client: Client, launch: Launch) -> Wanted:
 
 def plugin_text(client: Client, launch: Launch) -> str:
     """Return the file that a client runs in its own process: it runs the hook."""
-    words = _words(client, "", launch.deadline_s, launch)
     template = resources.files("interlock.adapters").joinpath("clients/opencode_plugin.js")
-    if not template.is_file():
-        return f"// interlock: {json.dumps(words)}\n"
-    return template.read_text("utf-8").replace("__INTERLOCK_COMMAND__", json.dumps(words))
+    waits = [] if launch.wait_s is None else [f"--wait={launch.wait_s}"]
+    filled = {"COMMAND": _start(client, launch), "DEADLINE": launch.deadline_s, "WAITS": waits}
+    text = template.read_text("utf-8")
+    for name, value in filled.items():
+        text = text.replace(f'"@{name}@"', json.dumps(value))
+    return text
 
 
 def _entry(client: Client, event: str, launch: Launch) -> Mapping[str, object]:
@@ -283,10 +285,13 @@ def _limits(client: Client, event: str, launch: Launch) -> tuple[int, int]:
 def _words(client: Client, event: str, deadline: int, launch: Launch) -> list[str]:
     word = [_STOPS] if event in client.stops else [_TELLS] if event in client.tells else []
     named = [f"--event={event}"] if client.name == "copilot" else []
-    is_asked = event in client.decides or client.is_plugin
-    wait = [f"--wait={launch.wait_s}"] if launch.wait_s is not None and is_asked else []
-    start = [launch.interpreter, "-I", "-S", launch.entry, client.name]
-    return [*start, *word, *named, f"--deadline={deadline}", *wait]
+    is_waited_for = launch.wait_s is not None and event in client.decides
+    wait = [f"--wait={launch.wait_s}"] if is_waited_for else []
+    return [*_start(client, launch), *word, *named, f"--deadline={deadline}", *wait]
+
+
+def _start(client: Client, launch: Launch) -> list[str]:
+    return [launch.interpreter, "-I", "-S", launch.entry, client.name]
 
 
 def _by_command(words: list[str]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -24,10 +24,14 @@ from interlock.adapters.installation.codex_trust import (
     trust_given,
 )
 from interlock.adapters.installation.installation_plan import Plan, install_plan, uninstall_plan
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import json_option, show, wants_json
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
 from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.service.whereabouts import running_server
+
+if TYPE_CHECKING:
+    from interlock.adapters.installation.examination import Observation
 
 _ABOUT_INSTALL: Final = """\
 Have agent clients ask Interlock before they act: put its hooks into their settings.
@@ -44,6 +48,14 @@ _ABOUT_UNINSTALL: Final = """\
 Take the hooks of Interlock out of the settings of agent clients again.
 
 Every file is what it was before, byte for byte; where others changed it since, only the hooks go.
+"""
+_ABOUT_DOCTOR: Final = """\
+Examine the hooks of every client here, and send a canary through each.
+
+A line that deletes everything is asked about, never run, and must be refused; a harmless one must
+not be. Hooks that are missing, switched off, not trusted or out of date are named.
+
+Exit code: 0 when all is well, 1 otherwise.
 """
 _SCOPE: Final = click.option(
     "--scope",
@@ -146,6 +158,28 @@ def uninstall_command(*, clients: tuple[str, ...], scope: str, yes: bool, dry_ru
     manner = _Manner("Take them out?", "REMOVED", "not installed", yes, dry_run)
     done = [_carry_out(each, manner, None) for each in plans]
     show([each._asdict() for each in done], _lines(done, "agents there act unasked from now on"))
+
+
+@click.command("doctor", help=_ABOUT_DOCTOR)
+@json_option
+def doctor_command() -> None:
+    """Examine what is installed."""
+    from interlock.adapters.installation.examination import Level, examined  # noqa: PLC0415 - only here
+
+    tones = {Level.OK: Tone.ALLOW, Level.NOTE: Tone.CAREFUL, Level.PROBLEM: Tone.BLOCK}
+    found = list(examined())
+    rows = [
+        badge_line(each.level.value.upper(), tones[each.level], f"{_about(each)}{each.text}")
+        for each in found
+    ]
+    is_well = all(each.level is not Level.PROBLEM for each in found)
+    value = [{**each._asdict(), "level": each.level.value} for each in found]
+    show({"well": is_well, "observations": value}, rows)
+    click.get_current_context().exit(ExitCode.ALLOWED if is_well else ExitCode.FAILED)
+
+
+def _about(seen: Observation) -> str:
+    return f"{seen.client} ({seen.scope}): " if seen.client else ""
 
 
 def _refuse_agents() -> None:
