@@ -24,7 +24,11 @@ PROJECT_FILES = {
     "copilot": ".github/hooks/interlock.json",
     "opencode": ".opencode/plugins/interlock.js",
 }
-MINE = b'\xef\xbb\xbf{\r\n\t// mine\r\n\t"hooks": {"PreToolUse": []},\r\n}'
+MINE = {
+    "claude-code": b'\xef\xbb\xbf{\r\n\t"hooks": {"PreToolUse": []}\r\n}',
+    "codex": b'\r\n{ "hooks":\n { "Stop" :[{"hooks": []}]}\n\n}',
+    "gemini": b'{\n // "mine",\n    "hooks": {"BeforeTool": []} /* mine */}',
+}
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
@@ -71,19 +75,19 @@ def test_a_project_is_the_folder_that_one_stands_in(home: Path, client: str) -> 
     assert contents(Path.cwd()) == {}
 
 
-@pytest.mark.parametrize("client", ["claude-code", "gemini", "codex"])
+@pytest.mark.parametrize("client", MINE)
 def test_what_was_there_is_kept_and_comes_back(home: Path, client: str) -> None:
     path = home / FILES[client]
     path.parent.mkdir()
-    path.write_bytes(MINE)
+    path.write_bytes(MINE[client])
     path.chmod(0o640)
     before = contents(home)
 
     interlock("install", client, "--yes")
-    assert path.with_name(f"{path.name}.interlock-backup").read_bytes() == MINE
+    assert path.with_name(f"{path.name}.interlock-backup").read_bytes() == MINE[client]
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     interlock("install", client, "--yes", "--wait", "60")
-    assert path.with_name(f"{path.name}.interlock-backup").read_bytes() == MINE
+    assert path.with_name(f"{path.name}.interlock-backup").read_bytes() == MINE[client]
 
     interlock("uninstall", "--yes")
     assert contents(home) == before
@@ -206,6 +210,32 @@ def test_a_file_that_cannot_be_read_is_left_alone(home: Path) -> None:
         assert refused.exit_code == 2
         assert f"settings.json`:{place}: " in refused.stderr
         assert contents(path.parent) == {"settings.json": content}
+
+
+@pytest.mark.parametrize(
+    ("client", "content", "place"),
+    [
+        ("claude-code", b"{\n  // mine\n}", "2:3"),
+        ("claude-code", b'{"a": 1,}', "1:"),
+        ("codex", b"\xef\xbb\xbf{}", "1:1"),
+        ("codex", b"{} /* mine */", "1:4"),
+        ("gemini", b'{"a": "// no",}', "1:"),
+        ("gemini", b"\xef\xbb\xbf{}", "1:1"),
+    ],
+)
+def test_what_the_client_itself_does_not_read_gets_no_hooks(
+    home: Path, client: str, content: bytes, place: str
+) -> None:
+    path = home / FILES[client]
+    path.parent.mkdir()
+    path.write_bytes(content)
+
+    refused = interlock("install", client, "--yes")
+
+    assert refused.exit_code == 2
+    assert f"{path.name}`:{place}" in refused.stderr
+    assert f": {client} reads no such thing" in refused.stderr
+    assert contents(path.parent) == {path.name: content}
 
 
 def test_a_plugin_of_somebody_else_is_left_alone(home: Path) -> None:

@@ -135,7 +135,7 @@ class Canary:
             return [str(hook["command"]), *map(str, cast("list[object]", args))]
         line = str(hook.get("bash") or hook.get("command"))
         if self._client.name == "codex":
-            return [settings.environment().get("SHELL") or "/bin/sh", "-lc", line]
+            return [settings.environment().get("SHELL") or "/bin/sh", "-c", line]
         return ["bash", "-c", line]
 
 

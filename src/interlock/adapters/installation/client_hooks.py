@@ -57,6 +57,10 @@ class Client(NamedTuple):
     """Events that the client waits for no longer than this."""
     bare: Mapping[str, object] = {}
     """What a new file of settings holds besides hooks."""
+    reads_comments: bool = False
+    """Whether its settings may hold comments; trailing commas none of them reads."""
+    reads_mark: bool = False
+    """Whether they may begin with a byte order mark."""
     project_needs: str = ""
     """What has to be so that it loads the hooks of a project."""
 
@@ -92,6 +96,7 @@ CLIENTS: Final = {
             ),
             stops=("Stop", "SubagentStop"),
             matched=dict.fromkeys(("PreToolUse", "PostToolUse", "PostToolUseFailure"), "*"),
+            reads_mark=True,
             project_needs="Claude Code asks once whether the folder is trusted; `claude -p` runs"
             " its hooks in any folder",
         ),
@@ -126,6 +131,7 @@ CLIENTS: Final = {
             tells=("AfterTool", "BeforeAgent", "SessionStart", "SessionEnd"),
             stops=("AfterAgent",),
             matched=dict.fromkeys(("BeforeTool", "AfterTool"), ".*"),
+            reads_comments=True,
             project_needs="Gemini CLI skips the hooks of a folder that is not trusted: trust it"
             " when it asks, or set GEMINI_CLI_TRUST_WORKSPACE=true",
         ),

@@ -117,7 +117,9 @@ def _read(client: Client, scope: Scope) -> _Installed:
         return _Installed(client, scope, path, hooks)
     ours: Sequence[FoundHook] = ()
     if text.strip("\ufeff \t\r\n"):
-        ours = found_hooks(JsonDocument(text, str(path)))
+        document = JsonDocument(text, str(path))
+        document.check_is_read(client.name, comments=client.reads_comments, mark=client.reads_mark)
+        ours = found_hooks(document)
     return _Installed(client, scope, path, {each.event: each.hook for each in ours})
 
 
@@ -239,11 +241,10 @@ def _trust(each: _Installed) -> Iterator[str]:
     try:
         if is_feature_off():
             yield "config.toml has `hooks = false` below `[features]`: hooks are turned off"
-        json.loads((content_of(each.path) or b"").decode())
         codex = found_codex()
         seen = [] if codex is None else codex.hooks(each.path)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        yield f"Codex cannot read its settings: {error}"
+    except tomllib.TOMLDecodeError as error:
+        yield f"Codex cannot read its config.toml: {error}"
         return
     except InterlockError as error:
         yield str(error)

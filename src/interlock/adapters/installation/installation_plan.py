@@ -81,7 +81,10 @@ def _settings_change(
     if not text.strip("\ufeff \t\r\n"):
         after = with_hooks(_new_text(client), str(path), wanted_hooks(client, launch))
         return FileChange(path, before, after.encode(), is_first=True)
-    is_first = not found_hooks(JsonDocument(text, str(path)))
+    document = JsonDocument(text, str(path))
+    # Most clients say nothing about settings that they cannot read, and run without hooks.
+    document.check_is_read(client.name, comments=client.reads_comments, mark=client.reads_mark)
+    is_first = not found_hooks(document)
     after = with_hooks(text, str(path), wanted_hooks(client, launch))
     return FileChange(path, before, after.encode(), is_first=is_first)
 

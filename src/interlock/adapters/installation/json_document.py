@@ -21,6 +21,7 @@ _SCALAR: Final = re.compile(
     r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
     r"|true|false|null"
 )
+_TEXT_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|' + _COMMENT.pattern, re.DOTALL)
 _NEWLINE: Final = re.compile(r"\r\n|\n|\r")
 _BLANK: Final = " \t\r\n"
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -81,6 +82,18 @@ class JsonDocument:
             f"`{self._place}`:{len(before)}:{len(before[-1]) + 1}: {problem}; nothing was changed:"
             " mend the file, then try again"
         )
+
+    def check_is_read(self, reader: str, *, comments: bool, mark: bool) -> None:
+        """Raise InputError where a program would not read this, that takes no more than it says."""
+        text = self.text
+        if mark and text.startswith(_BYTE_ORDER_MARK):
+            text = " " + text.removeprefix(_BYTE_ORDER_MARK)
+        if comments:
+            text = _TEXT_OR_COMMENT.sub(_blanked, text)
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            self.fail(f"{reader} reads no such thing here, and so none of its hooks", error.pos)
 
     def appended(self, box: Node, key: str | None, value: object) -> str:
         """Return the text with one more member or element, behind the others."""
@@ -215,6 +228,10 @@ class JsonDocument:
         if self.text[colon : colon + 1] != ":":
             self.fail("no JSON: expected `:` here", colon)
         return cast("str", json.loads(found[0])), self._skipped(colon + 1)
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else " " * len(found[0])
 
 
 def _end_of_comments(text: str, start: int, end: int) -> int:
