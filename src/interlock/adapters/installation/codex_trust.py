@@ -97,6 +97,8 @@ class Codex(NamedTuple):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            # What one that has ended did not take is not written once more when all is closed.
+            bufsize=0,
         ) as process:
             late = threading.Timer(_WITHIN_S, process.kill)
             late.start()
@@ -113,7 +115,7 @@ def found_codex() -> Codex | None:
     return None if program is None else Codex(program)
 
 
-def trust_given(hooks: Iterable[TrustedHook]) -> FileChange:
+def trust_given(hooks: Sequence[TrustedHook]) -> FileChange:
     """Return the change that has Codex run these hooks."""
     path = _config_file()
     before = content_of(path)
@@ -126,7 +128,7 @@ def trust_given(hooks: Iterable[TrustedHook]) -> FileChange:
         tables = "\n" + tables.removesuffix("\n")
     after = bare + tables
     _check(after, path)
-    is_first = kept_beside(path) is None
+    is_first = _without_tables(text, [each.key for each in hooks]) == text
     return FileChange(path, before, after.encode(), is_first=is_first)
 
 
@@ -166,7 +168,6 @@ def _asked(process: subprocess.Popen[bytes], messages: Sequence[object]) -> tupl
     try:
         # It answers in order, and what is asked too early waits.
         process.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in messages))
-        process.stdin.flush()
         answer = _answer(process.stdout, _LISTING)
     except (OSError, msgspec.DecodeError) as error:
         raise UnavailableError(f"`codex app-server` gave no answer: {error}; {BY_HAND}") from error
