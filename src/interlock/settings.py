@@ -202,6 +202,10 @@ def server_url() -> str | None:
     return os.environ.get("INTERLOCK_SERVER") or None
 
 
+SERVER_PORT: Final = 7420
+"""Where a server listens that was told nothing else."""
+
+
 class ServerPlaces(NamedTuple):
     """Where the server of a ledger is found on this machine."""
 
@@ -261,8 +265,32 @@ def current_own_places(
         user_file=current_user_file(),
         ledgers=(places.ledger, *ledgers),
         secrets=(_config_folder(os.environ, Path.home()), places.keys, *_given(keys)),
-        state=(_state_folder(os.environ, Path.home()), places.undo, *_given(undo)),
+        state=(
+            _state_folder(os.environ, Path.home()),
+            places.undo,
+            *_given(undo),
+            *_moved_settings(os.environ),
+        ),
     )
+
+
+_MOVED_BY: Final = {
+    "CLAUDE_CONFIG_DIR": ("settings.json", "settings.local.json"),
+    "CODEX_HOME": ("config.toml", "hooks.json", "rules"),
+    "COPILOT_HOME": ("config.json", "hooks", "settings.json"),
+    "XDG_CONFIG_HOME": ("opencode",),
+}
+"""Variables that move the settings of agents' clients, with what hooks hang on there."""
+
+
+def _moved_settings(environment: Mapping[str, str]) -> list[Path]:
+    """Return the settings of clients that are not where the policy knows them."""
+    return [
+        Path(folder, name)
+        for variable, names in _MOVED_BY.items()
+        if (folder := environment.get(variable))
+        for name in names
+    ]
 
 
 def own_places(

@@ -71,7 +71,7 @@ _OPERATORS = (
     "approve", "deny", "choose", "halt", "lift", "budget", "ledger operator", "ledger recover",
     "ledger anchor", "setup", "operator", "policy adopt", "loop freeze", "loop thaw", "loop cancel",
     "recommendations apply", "recommendations dismiss", "recommendations undo", "token", "login",
-    "ledger archive",
+    "ledger archive", "install", "uninstall",
 )  # fmt: skip
 
 

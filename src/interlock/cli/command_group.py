@@ -14,6 +14,9 @@ from interlock.errors import InputError, InterlockError, PolicyError
 SUMMARIES: Final = {
     "tour": "Take the guided tour: real questions, real answers; nothing of yours is run.",
     "setup": "Make the first operator; once, at a terminal.",
+    "install": "Have agent clients ask before they act: put hooks into their settings.",
+    "uninstall": "Take those hooks out again.",
+    "doctor": "Examine the hooks of every client, and try each of them.",
     "serve": "Answer agents and people: HTTP, live events, and the console in a browser.",
     "check": "Ask whether a command, a tool call or an edit may happen.",
     "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
@@ -57,6 +60,7 @@ _HOMES: Final = {
     name: module
     for module, names in (
         ("tour.tour_command", "tour"),
+        ("commands.install_commands", "install uninstall doctor"),
         ("commands.serve_command", "serve"),
         ("commands.status_command", "status"),
         ("commands.check_command", "check"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from interlock.server.telemetry.traces import Telemetry
     from interlock.service.whereabouts import Listening
 
-_PORT: Final = 7420
-
 
 @ledger_call("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", default=_PORT, show_default=True, type=click.IntRange(0, 65535))
+@click.option(
+    "--port", default=settings.SERVER_PORT, show_default=True, type=click.IntRange(0, 65535)
+)
 @click.option("--no-tcp", is_flag=True, help="Listen on the Unix socket only.")
 @click.option(
     "--tls-certificate", metavar="FILE", type=click.Path(path_type=Path), help="For HTTPS."

@@ -1,0 +1,1 @@
+"""Install, uninstall and examine: Interlock in the settings of agent clients."""

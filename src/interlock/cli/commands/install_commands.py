@@ -1,0 +1,263 @@
+"""`interlock install`, `uninstall` and `doctor`: hooks in the settings of agent clients."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from interlock import settings
+from interlock.adapters.installation.client_hooks import (
+    CLIENTS,
+    Scope,
+    client_named,
+    found_clients,
+    own_launch,
+    settings_file,
+)
+from interlock.adapters.installation.codex_trust import (
+    BY_HAND,
+    TRUSTED,
+    found_codex,
+    trust_given,
+)
+from interlock.adapters.installation.installation_plan import Plan, install_plan, uninstall_plan
+from interlock.cli.call.exit_code import ExitCode
+from interlock.cli.call.options import json_option, show, wants_json
+from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
+from interlock.errors import InputError, InterlockError, NotPermittedError
+from interlock.service.whereabouts import running_server
+
+if TYPE_CHECKING:
+    from interlock.adapters.installation.examination import Observation
+
+_ABOUT_INSTALL: Final = """\
+Have agent clients ask Interlock before they act: put its hooks into their settings.
+
+CLIENT is claude-code, codex, gemini, copilot or opencode; without one, those of this machine are
+offered. What would change is shown first, and what was there is kept beside it.
+
+\b
+  interlock install claude-code                   for every session of yours
+  interlock install gemini --scope project        for this folder only
+  interlock install --dry-run                     what would be changed
+"""
+_ABOUT_UNINSTALL: Final = """\
+Take the hooks of Interlock out of the settings of agent clients again.
+
+Every file is what it was before, byte for byte; where others changed it since, only the hooks go.
+"""
+_ABOUT_DOCTOR: Final = """\
+Examine the hooks of every client here, and send a canary through each.
+
+A line that deletes everything is asked about, never run, and must be refused; a harmless one must
+not be. Hooks that are missing, switched off, not trusted or out of date are named.
+
+Exit code: 0 when all is well, 1 otherwise.
+"""
+_SCOPE: Final = click.option(
+    "--scope",
+    type=click.Choice([each.value for each in Scope]),
+    default=Scope.USER.value,
+    show_default=True,
+    help="Every session of yours, or those in this folder.",
+)
+_YES: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
+_DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Show what would change; no more.")
+_CLIENTS: Final = click.argument("clients", nargs=-1, metavar="[CLIENT]...")
+
+
+class _Done(NamedTuple):
+    """What came of a plan, for a program to read."""
+
+    client: str
+    scope: str
+    outcome: str
+    files: list[str]
+    notes: list[str]
+
+
+class _Manner(NamedTuple):
+    """How a person wants to be asked."""
+
+    question: str
+    done: str
+    nothing: str
+    yes: bool
+    dry_run: bool
+
+    def agreed(self, question: str) -> bool:
+        """Whether a person agrees; without one, it is an error."""
+        if self.yes:
+            return True
+        if not sys.stdin.isatty():
+            raise InputError(
+                "nothing was changed: nobody is at a terminal to be asked; `--yes` goes on without"
+                " asking, `--dry-run` only shows what would change"
+            )
+        return click.confirm(question, err=True)
+
+
+@click.command("install", help=_ABOUT_INSTALL)
+@_CLIENTS
+@_SCOPE
+@click.option(
+    "--transport",
+    type=click.Choice(["command", "http"]),
+    default="command",
+    show_default=True,
+    help="Run a program, or ask the server over HTTP (claude-code only).",
+)
+@click.option(
+    "--wait",
+    "wait_s",
+    metavar="SECONDS",
+    type=click.IntRange(1, 3600),
+    help="How long a hook waits for a person who is asked.",
+)
+@_YES
+@_DRY_RUN
+@json_option
+def install_command(
+    *,
+    clients: tuple[str, ...],
+    scope: str,
+    transport: str,
+    wait_s: int | None,
+    yes: bool,
+    dry_run: bool,
+) -> None:
+    """Put hooks in."""
+    _refuse_agents()
+    launch = own_launch(wait_s=wait_s, url=_server() if transport == "http" else None)
+    chosen = [client_named(each) for each in clients] or found_clients()
+    if not chosen:
+        known = ", ".join(f"`{each}`" for each in CLIENTS)
+        raise InputError(f"no agent client is found on this machine: name one of {known}")
+    plans = [install_plan(each, Scope(scope), launch) for each in chosen]
+    manner = _Manner("Install this?", "INSTALLED", "already installed", yes, dry_run)
+    done = [_carry_out(each, manner, _trust) for each in plans]
+    show([each._asdict() for each in done], _lines(done, "`interlock doctor` tries it"))
+
+
+@click.command("uninstall", help=_ABOUT_UNINSTALL)
+@_CLIENTS
+@_SCOPE
+@_YES
+@_DRY_RUN
+@json_option
+def uninstall_command(*, clients: tuple[str, ...], scope: str, yes: bool, dry_run: bool) -> None:
+    """Take hooks out."""
+    _refuse_agents()
+    chosen = [client_named(each) for each in clients] or list(CLIENTS.values())
+    plans = [uninstall_plan(each, Scope(scope)) for each in chosen]
+    if not clients:
+        plans = [each for each in plans if each.changes]
+    manner = _Manner("Take them out?", "REMOVED", "not installed", yes, dry_run)
+    done = [_carry_out(each, manner, None) for each in plans]
+    show([each._asdict() for each in done], _lines(done, "agents there act unasked from now on"))
+
+
+@click.command("doctor", help=_ABOUT_DOCTOR)
+@json_option
+def doctor_command() -> None:
+    """Examine what is installed."""
+    from interlock.adapters.installation.examination import Level, examined  # noqa: PLC0415 - only here
+
+    tones = {Level.OK: Tone.ALLOW, Level.NOTE: Tone.CAREFUL, Level.PROBLEM: Tone.BLOCK}
+    found = list(examined())
+    rows = [
+        badge_line(each.level.value.upper(), tones[each.level], f"{_about(each)}{each.text}")
+        for each in found
+    ]
+    is_well = all(each.level is not Level.PROBLEM for each in found)
+    value = [{**each._asdict(), "level": each.level.value} for each in found]
+    show({"well": is_well, "observations": value}, rows)
+    click.get_current_context().exit(ExitCode.ALLOWED if is_well else ExitCode.FAILED)
+
+
+def _about(seen: Observation) -> str:
+    return f"{seen.client} ({seen.scope}): " if seen.client else ""
+
+
+def _refuse_agents() -> None:
+    """Refuse whoever works in a run: hooks are what holds it."""
+    if settings.current_run() or settings.current_ledger_places().token:
+        raise NotPermittedError(
+            "`INTERLOCK_RUN` or `INTERLOCK_TOKEN` is set, so an agent calls this: a person installs"
+            " and removes hooks, in a terminal of their own"
+        )
+
+
+def _server() -> str:
+    """Return where the server listens, or would if it ran."""
+    ledger = settings.current_ledger_places().ledger
+    running = running_server(settings.current_server_places(ledger))
+    if running is not None and running.url is not None:
+        return running.url
+    return f"http://127.0.0.1:{settings.SERVER_PORT}"
+
+
+def _carry_out(
+    plan: Plan, manner: _Manner, then: Callable[[Plan, _Manner], Sequence[str]] | None
+) -> _Done:
+    """Show a plan, have it agreed to, and make its changes."""
+    _tell(f"{plan.client.name}: {settings_file(plan.client, plan.scope)}")
+    for change in plan.changes:
+        _tell(change.difference())
+    notes = list(plan.notes)
+    if manner.dry_run:
+        outcome = "would change" if plan.changes else manner.nothing
+    elif plan.changes and not manner.agreed(manner.question):
+        outcome = "left alone"
+    else:
+        for change in plan.changes:
+            change.make()
+        outcome = manner.done.lower() if plan.changes else manner.nothing
+        notes.extend([] if then is None else then(plan, manner))
+    files = [str(each.path) for each in plan.changes]
+    return _Done(plan.client.name, plan.scope.value, outcome, files, notes)
+
+
+def _trust(plan: Plan, manner: _Manner) -> Sequence[str]:
+    """Have Codex run the hooks, if a person agrees to it; return what is left to be done."""
+    if plan.client.name != "codex":
+        return ()
+    codex = found_codex()
+    if codex is None:
+        return (BY_HAND,)
+    try:
+        hooks = codex.hooks(settings_file(plan.client, plan.scope))
+        if not hooks:
+            return (f"Codex does not list these hooks here. {BY_HAND}",)
+        if all(each.trust_status in TRUSTED for each in hooks):
+            return ()
+        change = trust_given(hooks)
+    except InterlockError as error:
+        return (str(error),)
+    _tell("Codex runs only hooks that a person trusts, and skips others without a word.")
+    _tell(change.difference())
+    if not manner.agreed("Trust these hooks now?"):
+        return (BY_HAND,)
+    change.make()
+    return (f"Codex trusts these hooks now: `{change.path}`",)
+
+
+def _tell(text: str) -> None:
+    if not wants_json():
+        for line in text.split("\n"):
+            click.echo(escape(line))
+
+
+def _lines(done: Sequence[_Done], hint: str) -> Iterator[Line]:
+    for each in done:
+        tone = Tone.ALLOW if each.files else Tone.CAREFUL
+        yield badge_line(each.outcome.upper(), tone, f"{each.client} ({each.scope})")
+        for note in each.notes:
+            yield from labelled_lines("note", note)
+    if any(each.outcome in {"installed", "removed"} for each in done):
+        yield (Span(hint, Tone.FAINT),)
+    elif not done:
+        yield (Span("nothing of Interlock is installed here"),)
