@@ -19,6 +19,9 @@ from interlock.errors import InputError
 _TIMEOUT_S: Final = 30
 _DEADLINE_S: Final = 25
 """Before the client gives up, which to all of them means yes, the hook has said no."""
+_STOP_TIMEOUT_S: Final = 600
+_STOP_DEADLINE_S: Final = 590
+"""Before a turn may end the checks of the policy are run, which takes as long as tests take."""
 _TIMEOUT_ABOVE_WAIT_S: Final = 15
 _DEADLINE_ABOVE_WAIT_S: Final = 10
 _STOPS: Final = "stop"
@@ -91,7 +94,6 @@ CLIENTS: Final = {
                 "UserPromptSubmit",
                 "SessionStart",
                 "SessionEnd",
-                "SubagentStart",
                 "PreCompact",
             ),
             stops=("Stop", "SubagentStop"),
@@ -112,7 +114,6 @@ CLIENTS: Final = {
                 "UserPromptSubmit",
                 "SessionStart",
                 "SessionEnd",
-                "SubagentStart",
                 "PreCompact",
             ),
             stops=("Stop", "SubagentStop"),
@@ -148,7 +149,6 @@ CLIENTS: Final = {
                 "userPromptSubmitted",
                 "sessionStart",
                 "sessionEnd",
-                "subagentStart",
                 "preCompact",
             ),
             stops=("agentStop", "subagentStop"),
@@ -284,6 +284,8 @@ def _limits(client: Client, event: str, launch: Launch) -> tuple[int, int]:
     """Return how long the client waits, and how long the hook takes at most."""
     if event in client.decides:
         return launch.timeout_s, launch.deadline_s
+    if event in client.stops:
+        return _STOP_TIMEOUT_S, _STOP_DEADLINE_S
     most = client.most_s.get(event, _TIMEOUT_S)
     return most, min(_DEADLINE_S, most - 1)
 
@@ -308,7 +310,7 @@ def _by_command(words: list[str]) -> dict[str, object]:
 def _over_http(url: str) -> dict[str, object]:
     return {
         "type": "http",
-        "url": f"{url.rstrip('/')}/hooks/claude-code",
+        "url": f"{url.rstrip('/')}/v1/hooks/claude-code",
         "headers": {"Authorization": f"Bearer ${_TOKEN}", "Interlock-Attended": f"${_ATTENDED}"},
         "allowedEnvVars": [_TOKEN, _ATTENDED],
     }
