@@ -47,7 +47,7 @@ def _answered_at_once(arguments: Sequence[str]) -> ExitCode | None:
             is_json = True
         case _:
             return None
-    if line.startswith("-") or not _is_plain(sys.stdout):
+    if line.startswith(("-", "{")) or not _is_plain(sys.stdout):
         return None
     modules = cast("dict[str, object]", sys.modules)
     # msgspec does as well without it, and to load it takes a tenth of the time for an answer.

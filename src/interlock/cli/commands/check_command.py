@@ -6,6 +6,7 @@ while the next question has yet to arrive: whatever is ready goes out before the
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -17,7 +18,7 @@ from typing import Final, cast
 import click
 import msgspec
 
-from interlock.cli.call.exit_code import exit_code_of
+from interlock.cli.call.exit_code import ExitCode, exit_code_of
 from interlock.cli.call.options import (
     chosen_policy,
     is_policy_found,
@@ -50,6 +51,8 @@ _BLOCK: Final = 1 << 16
 _MOST_PENDING: Final = 1 << 18
 _LONGEST_NAME: Final = 64
 _SEVERAL: Final = 2
+_PAYLOAD: Final = frozenset(("hook_event_name", "sessionId", "sessionID", "opencode"))
+"""What the payload of every client's hook has one of."""
 _ABOUT: Final = """\
 Ask whether a command, a tool call or an edit may happen.
 
@@ -136,7 +139,7 @@ def check_command(context: click.Context, *, jsonl: bool) -> None:
 @policy_options
 def command_command(*, line: str, cwd: str | None, explain: bool) -> None:
     """Ask about a shell command LINE; `-` reads it from stdin."""
-    command = _stdin_text() if line == _STDIN else line
+    command = _no_payload(_stdin_text() if line == _STDIN else line)
     folder = None if cwd is None else str(Path(cwd).absolute())
     _answer(CommandAction(command=command, cwd=folder), explain=explain)
 
@@ -158,7 +161,7 @@ def tool_command(*, name: str, given: str | None, params: str | None, explain: b
             "the parameters stand behind the name or behind `--params`, not both"
         )
     chosen = given or params or "{}"
-    text = _stdin_text() if chosen == _STDIN else chosen
+    text = _no_payload(_stdin_text() if chosen == _STDIN else chosen)
     _answer(ToolAction(name=name, params=text), explain=explain)
 
 
@@ -272,6 +275,7 @@ def _line_answer(line: bytes, number: int, policy: CompiledPolicy) -> dict[str, 
     identity: object = None
     try:
         request = _request(line)
+        _refuse_payload(request)
         identity = request.get("id")
         verdict = judge(action_from_request(request), policy)
     except InputError as error:
@@ -294,6 +298,33 @@ def _request(line: bytes) -> Mapping[str, object]:
     if twice is not None:
         raise InputError(f"`{twice[:_LONGEST_NAME]}` stands twice in one object: name it once")
     return cast("Mapping[str, object]", request)
+
+
+def _no_payload(text: str) -> str:
+    """Return what is asked about; raise where it is what a client tells its hooks."""
+    if text.lstrip().startswith("{"):
+        with contextlib.suppress(InputError):
+            _refuse_payload(_request(text.encode("utf-8", "replace")))
+    return text
+
+
+def _refuse_payload(request: Mapping[str, object]) -> None:
+    """End where a client is to be answered: it would take what is said here for a yes.
+
+    INVARIANT: it ends with exit code 2 and a reason on stderr, which every client takes for a no.
+    """
+    if not _PAYLOAD.isdisjoint(request):
+        from interlock.adapters.clients.recognition import client_of  # noqa: PLC0415 - hardly ever
+
+        client = client_of(request)
+        if client is not None and client != "interlock":
+            # As plain text, also where JSON is asked for: Gemini CLI would read that.
+            click.echo(
+                f"Error: this is what {client} tells its hooks, which `check` cannot answer: run"
+                " `interlock hook` in its place, or `interlock install`",
+                err=True,
+            )
+            click.get_current_context().exit(ExitCode.MISUSED)
 
 
 def _decoded_leniently(line: bytes, complaint: str) -> object:
