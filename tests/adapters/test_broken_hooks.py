@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from adapters.client_readings import RUNS, call, is_sent_on, stop
-from interlock import hook_entry
+from interlock import hook_asker
 from server.hook_process import ENTRY, Home, home
 
 __all__ = ["home"]
@@ -228,5 +228,5 @@ def test_the_hook_is_isolated_from_the_folder_that_the_agent_works_in(home: Home
 
 
 def test_the_last_words_of_a_hook_come_before_its_client_stops_waiting() -> None:
-    assert hook_entry._DEADLINE_S < 30
+    assert hook_asker._DEADLINE_S < 30
     assert os.path.isabs(ENTRY)  # noqa: PTH117 - a text in the settings

@@ -33,7 +33,7 @@ def test_a_hook_without_a_name_stops_it_for_every_client(home: Home) -> None:
     with home.served():
         for client, runs in RUNS.items():
             assert not runs(*interlock(home, call(client, DANGEROUS), "hook")), client
-            assert runs(*interlock(home, call(client, "ls"), "hook")), client
+            assert runs(*interlock(home, call(client, "ls", number=2), "hook")), client
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_http_hooks_name_variables_and_no_secret(home: Path) -> None:
     (hook,) = hooks_in(home / FILES["claude-code"])["PreToolUse"][0]["hooks"]
     assert hook == {
         "type": "http",
-        "url": "http://127.0.0.1:7420/hooks/claude-code",
+        "url": "http://127.0.0.1:7420/v1/hooks/claude-code",
         "headers": {
             "Authorization": "Bearer $INTERLOCK_TOKEN",
             "Interlock-Attended": "$CLAUDE_CODE_SESSION_ATTENDED",

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from interlock import Interlock, hook_entry
+from interlock import Interlock, hook_asker, hook_entry
 from interlock.model.run import RunState
 from interlock.server.desk.desk import Listening
 
@@ -35,7 +35,7 @@ class Home:
             "XDG_CONFIG_HOME": str(folder / "config"),
             "PATH": os.environ["PATH"],
         }
-        self.place = hook_entry.hooks_place(self.environment)
+        self.place = hook_asker.hooks_place(self.environment)
 
     def hook(
         self, payload: object, *args: str, dialect: str = "interlock", **environment: str

@@ -21,6 +21,7 @@ import uvloop
 from gates.policies import gates_with
 from interlock import Interlock
 from interlock.backtest.run_replay import replay_result
+from interlock.cli.commands.hook_command import dialects
 from interlock.model.principal import Scope
 from interlock.server.desk.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
@@ -166,7 +167,9 @@ def serving(folder: Path, *, policy: str = "", **options: Any) -> Generator[Serv
         tokens = tokens_of(interlock)
         rows, clock = interlock.ledger.rows, interlock.governor.clock
         desk = Desk(
-            interlock.governor, replay=lambda run_id: replay_result(rows, run_id, clock.now())
+            interlock.governor,
+            replay=lambda run_id: replay_result(rows, run_id, clock.now()),
+            dialects=dialects(),
         )
         chosen = ServerOptions(places=places_in(folder / "s"), port=0, **options)
         ready = threading.Event()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock import hook_entry, settings
+from interlock import hook_asker, settings
 from server.hook_process import Home, home, sessions
 
 __all__ = ["home"]
@@ -226,23 +226,23 @@ def test_the_entry_finds_the_place_that_the_settings_name(
         for name, value in told.items():
             patch.setenv(name, value)
         places = settings.current_server_places(settings.current_ledger_places().ledger)
-        assert hook_entry.hooks_place(dict(os.environ)) == str(places.hooks)
+        assert hook_asker.hooks_place(dict(os.environ)) == str(places.hooks)
 
 
 @given(text=st.text(), payload=st.binary())
 def test_every_argument_is_told_as_it_is(text: str, payload: bytes) -> None:
-    line = hook_entry.request_line(["interlock", text], text, 7, b'{"a":\n1}', {})
+    line = hook_asker.request_line(["interlock", text], text, 7, b'{"a":\n1}', {})
 
     assert line.count(b"\n") == 1
     told = msgspec.json.decode(line)
     assert (told["args"], told["cwd"], told["payload"]) == ([text], text, {"a": 1})
-    assert b"\n" not in hook_entry.request_line(["x"], "", 7, payload, {})[:-1]
+    assert b"\n" not in hook_asker.request_line(["x"], "", 7, payload, {})[:-1]
 
 
 def test_the_entry_imports_next_to_nothing() -> None:
     program = (
         "import sys; before = set(sys.modules); sys.argv = ['x'];"
-        f"exec(compile(open({hook_entry.__file__!r}).read(), 'x', 'exec'), {{'__name__': 'x'}});"
+        f"exec(compile(open({hook_asker.__file__!r}).read(), 'x', 'exec'), {{'__name__': 'x'}});"
         "print(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run(

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from interlock import hook_entry
+from interlock import hook_asker
 from interlock.client import connect
 from interlock.errors import UnavailableError
 from server.served import PATIENCE_S, Served
@@ -249,8 +249,8 @@ def place() -> Generator[str]:
 
 
 def test_a_hook_does_not_ask_in_a_folder_of_another_user(place: str) -> None:
-    with pytest.raises(hook_entry.NoAnswerError, match="another user's"):
-        hook_entry.asked(place, b"{}\n")
+    with pytest.raises(hook_asker.NoAnswerError, match="another user's"):
+        hook_asker.asked(place, b"{}\n")
 
 
 def test_a_client_shows_nothing_to_another_user(place: str) -> None:

@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 import click
 import msgspec
 
-from interlock import hook_entry, settings
+from interlock import hook_asker, settings
 from interlock.adapters.clients.recognition import ANY, client_dialects
 from interlock.model.hook import REFUSED, HookCall, HookReply
 from interlock.ports import Dialect
@@ -67,7 +67,7 @@ def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
 def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply | None:
     """Start a server, which ends itself when nobody asks any more, and ask it."""
     places = settings.current_server_places(settings.current_ledger_places().ledger)
-    line = hook_entry.request_line(
+    line = hook_asker.request_line(
         [dialect, *args],
         os.getcwd(),  # noqa: PTH109 - as a text
         os.getppid(),
@@ -78,8 +78,8 @@ def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply
     until = time.monotonic() + _SERVER_WITHIN_S
     # One that finds another one at work ends well: then that other one answers.
     while time.monotonic() < until and not server.poll():
-        with contextlib.suppress(OSError, hook_entry.NoAnswerError):
-            return HookReply(*hook_entry.asked(str(places.hooks), line))
+        with contextlib.suppress(OSError, hook_asker.NoAnswerError):
+            return HookReply(*hook_asker.asked(str(places.hooks), line))
         time.sleep(_NAP_S)
     return None
 
@@ -124,7 +124,7 @@ async def _answered(call: HookCall, payload: bytes) -> HookReply:
 
 
 def _told_of_itself() -> dict[str, str]:
-    return hook_entry.told_of_itself(dict(settings.environment()))
+    return hook_asker.told_of_itself(dict(settings.environment()))
 
 
 def _seconds(args: Sequence[str]) -> int:

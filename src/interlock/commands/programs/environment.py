@@ -23,6 +23,7 @@ _LOADED: Final = frozenset(
     (
         "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV GCONV_PATH"
         " PYTHONSTARTUP PERL5OPT PERL5DB OPENSSL_ENGINES"
+        " CLAUDE_CODE_SIMPLE CLAUDE_CODE_SAFE_MODE OPENCODE_PURE"
     ).split()
 )
 _LOADING: Final = {
@@ -59,7 +60,7 @@ def is_expanded(name: str) -> bool:
 
 
 def loads(name: str, value: str) -> bool:
-    """Whether programs load the code that the value names, or are told to by it."""
+    """Whether programs load the code that the value names, are told to by it, or leave it out."""
     if name in _LOADED:
         return bool(value)
     pattern = _LOADING.get(_SAME.get(name, name))
