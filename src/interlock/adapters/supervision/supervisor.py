@@ -1,0 +1,124 @@
+"""Any command as a governed run: judged, run, watched, and closed with what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from interlock import settings
+from interlock.adapters.supervision.command_streams import CommandStreams
+from interlock.adapters.supervision.command_watch import STOPPED, Cadence, CommandWatch
+from interlock.adapters.supervision.process_tree import started
+from interlock.errors import UnfinishedError
+from interlock.model.answers import Answer
+from interlock.model.run import RunStatus
+from interlock.service.interlock import Interlock, Run
+
+REFUSED: Final = 4
+"""What `interlock run` ends with where the command may not run, as every command that asks."""
+_BY_SIGNAL: Final = 128
+_LONGEST_WAIT_S: Final = 30 * 24 * 3600
+_USUAL: Final = Cadence()
+_GRACE_S: Final = 10.0
+
+
+class Ending(NamedTuple):
+    """What a governed command came to."""
+
+    run_id: str
+    exit_code: int
+    """What `interlock run` ends with."""
+    outcome: str
+    """What the run was closed as."""
+    reason: str | None
+    """What Interlock had against it; None where it ended by itself."""
+
+
+class Supervisor:
+    """Runs one command for a run that was started for it."""
+
+    def __init__(
+        self,
+        interlock: Interlock,
+        run: Run,
+        say: Callable[[str], None],
+        *,
+        cadence: Cadence = _USUAL,
+        grace_s: float = _GRACE_S,
+    ) -> None:
+        self._clock = interlock.governor.clock
+        self._run = run
+        self._say = say
+        self._watch = CommandWatch(run, interlock.ledger, say, cadence=cadence, grace_s=grace_s)
+
+    def supervise(
+        self, argv: Sequence[str], *, folder: Path, environment: Mapping[str, str]
+    ) -> Ending:
+        """Have a command judged, run it to its end, and close the run."""
+        answer = self._judged(argv, folder)
+        if not answer.allowed:
+            return self._not_begun(answer, "; ".join(answer.reasons))
+        first = self._run.step()
+        if not first.goes_on:
+            return self._not_begun(answer, first.ruling.reason)
+        self._watch.note_time(first)
+        return self._closed(self._done(answer, argv, folder, environment))
+
+    def _judged(self, argv: Sequence[str], folder: Path) -> Answer:
+        """Ask whether the command may run; where a person has to agree, wait for that."""
+        answer = self._run.command(argv, cwd=str(folder))
+        if answer.waits_for_person:
+            self._say(
+                f"a person has to agree first: {'; '.join(answer.reasons)}:"
+                f" `interlock approve {answer.approval_id}`"
+            )
+            answer = self._run.command(argv, cwd=str(folder), wait_s=_LONGEST_WAIT_S)
+        return answer
+
+    def _not_begun(self, answer: Answer, reason: str) -> Ending:
+        self._say(f"it was not started: {reason}")
+        if answer.allowed:
+            self._run.observe(answer, outcome="not-run")
+        self._run.finish("blocked")
+        return Ending(self._run.id, REFUSED, "blocked", reason)
+
+    def _done(
+        self, answer: Answer, argv: Sequence[str], folder: Path, environment: Mapping[str, str]
+    ) -> int:
+        """Run the command to its end, and report on it; return its exit code."""
+        known = {**environment, settings.RUN_VARIABLE: self._run.id}
+        began_at = self._clock.now()
+        with CommandStreams(self._watch.printed) as streams:
+            tree = started(argv, folder=folder, environment=known, ends=streams.ends)
+            streams.begin()
+            code = self._watch.follow(tree, streams)
+        self._report(answer, code, self._clock.now() - began_at)
+        return code
+
+    def _report(self, answer: Answer, code: int, took_us: int) -> None:
+        if self._run.state.status is RunStatus.FINISHED:
+            # Somebody closed it, and so ended it.
+            return
+        self._run.observe(
+            answer,
+            outcome="ok" if code == 0 else "failed",
+            exit_code=code,
+            duration_ms=max(0, took_us) // 1000,
+            output=self._watch.printed.tail.decode("utf-8", "replace"),
+        )
+
+    def _closed(self, code: int) -> Ending:
+        stop = self._watch.stop
+        if stop is not None:
+            self._run.finish(stop.outcome)
+            return Ending(self._run.id, stop.exit_code, stop.outcome, stop.reason)
+        passed_on = code if code >= 0 else _BY_SIGNAL - code
+        outcome = "completed" if code == 0 else "failed"
+        try:
+            self._run.finish(outcome)
+        except UnfinishedError as error:
+            self._say(f"it is not done: {error}")
+            self._run.finish("failed")
+            return Ending(self._run.id, STOPPED, "failed", str(error))
+        return Ending(self._run.id, passed_on, outcome, None)
