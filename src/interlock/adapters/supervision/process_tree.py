@@ -92,7 +92,12 @@ class ProcessTree:
 
 
 def started(
-    argv: Sequence[str], *, folder: Path, environment: Mapping[str, str], ends: Ends
+    argv: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    ends: Ends,
+    landlock: confined_start.LandlockRules | None = None,
 ) -> ProcessTree:
     """Start a command below a process that all of its descendants come back to.
 
@@ -110,11 +115,15 @@ def started(
         "ready": ready,
         "has_terminal": ends.has_terminal,
         "keeps_locale": keeps_locale,
+        "landlock": landlock,
     }
+    told = os.memfd_create("specification")
+    os.write(told, json.dumps(specification).encode())
+    os.lseek(told, 0, os.SEEK_SET)
     alone = [sys.executable, "-ISB"]
     reaping = [*alone, process_reaper.__file__]
     reaping += [str(int(keeps_locale)), str(os.getpid()), str(nobody)]
-    starting = [*alone, confined_start.__file__, json.dumps(specification)]
+    starting = [*alone, confined_start.__file__, str(told)]
     with os.fdopen(heard, "rb") as answer:
         try:
             reaper = subprocess.Popen(  # noqa: S603 - never a shell; the command was judged before
@@ -124,13 +133,13 @@ def started(
                 stdin=ends.stdin,
                 stdout=ends.stdout,
                 stderr=ends.stderr,
-                pass_fds=[ready, nobody],
+                pass_fds=[ready, nobody, told],
                 # What a terminal sends to us must not end the one that has to clear up.
                 start_new_session=True,
             )
         finally:
-            os.close(ready)
-            os.close(nobody)
+            for end in (ready, nobody, told):
+                os.close(end)
         said = os.read(answer.fileno(), _LONGEST_COMPLAINT)
     if said[:-1].isdigit():
         return ProcessTree(reaper, int(said))

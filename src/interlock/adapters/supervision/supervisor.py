@@ -10,6 +10,7 @@ from interlock import settings
 from interlock.adapters.supervision.command_streams import CommandStreams
 from interlock.adapters.supervision.command_watch import STOPPED, Cadence, CommandWatch
 from interlock.adapters.supervision.process_tree import started
+from interlock.adapters.supervision.sandbox import Sandbox
 from interlock.errors import UnfinishedError
 from interlock.model.answers import Answer
 from interlock.model.run import RunStatus
@@ -46,10 +47,13 @@ class Supervisor:
         *,
         cadence: Cadence = _USUAL,
         grace_s: float = _GRACE_S,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._clock = interlock.governor.clock
         self._run = run
         self._say = say
+        self._prefix = () if sandbox is None else sandbox.prefix
+        self._landlock = None if sandbox is None else sandbox.landlock
         self._watch = CommandWatch(run, interlock.ledger, say, cadence=cadence, grace_s=grace_s)
 
     def supervise(
@@ -90,7 +94,13 @@ class Supervisor:
         known = {**environment, settings.RUN_VARIABLE: self._run.id}
         began_at = self._clock.now()
         with CommandStreams(self._watch.printed) as streams:
-            tree = started(argv, folder=folder, environment=known, ends=streams.ends)
+            tree = started(
+                [*self._prefix, *argv],
+                folder=folder,
+                environment=known,
+                ends=streams.ends,
+                landlock=self._landlock,
+            )
             streams.begin()
             code = self._watch.follow(tree, streams)
         self._report(answer, code, self._clock.now() - began_at)

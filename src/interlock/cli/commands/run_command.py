@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,8 +20,13 @@ from interlock.cli.text.render import escape
 from interlock.errors import InputError, InterlockError
 from interlock.model.budget import Budget, Dimension
 from interlock.model.question_fields import RunFields
+from interlock.service.interlock import Interlock
+from interlock.service.whereabouts import running_server
 from interlock.views.lookup import SHORT
 from interlock.views.units import json_text
+
+if TYPE_CHECKING:
+    from interlock.adapters.supervision.sandbox import Sandbox
 
 _ABOUT: Final = """\
 Run any agent's command as a governed run, with or without hooks of its own.
@@ -39,6 +46,10 @@ its time was over, 125 where Interlock stopped it or does not take it for done; 
 nothing was started, because something is missing or the call is wrong.
 """
 _STREAMS: Final = 3
+_TEMPORARY: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what a sandbox leaves writable
+_OUR_OWN: Final = ("INTERLOCK_RUN", "INTERLOCK_CAUSE", "INTERLOCK_TOKEN")
+_IDLE_EXIT: Final = "--idle-exit=86400"
+"""Whoever loses us still ends, some day."""
 
 
 @ledger_call("run", help=_ABOUT)
@@ -55,6 +66,21 @@ _STREAMS: Final = 3
 @click.option(
     "--wall-time", metavar="SECONDS", type=click.IntRange(min=1), help="How long it may take."
 )
+@click.option(
+    "--sandbox",
+    is_flag=False,
+    flag_value="auto",
+    type=click.Choice(["auto", "landlock", "bubblewrap"]),
+    help="Let it write to this folder and temporary ones only, and read no credentials.",
+)
+@click.option(
+    "--write",
+    "writes",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="What it may write to as well; may be given again.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run_command(
     *,
@@ -63,6 +89,8 @@ def run_command(
     project: str,
     budgets: Sequence[str],
     wall_time: int | None,
+    sandbox: str | None,
+    writes: Sequence[Path],
     command: Sequence[str],
 ) -> None:
     """Run a command, governed."""
@@ -70,12 +98,14 @@ def run_command(
     program = command[0]
     if shutil.which(program) is None:
         raise InputError(f"there is no program `{program}` to run: see `PATH`, or name its file")
+    if writes and sandbox is None:
+        raise click.UsageError("`--write` says what a sandbox leaves writable: add `--sandbox`")
     budget = _budget(budgets, wall_time)
     from interlock.adapters.supervision.supervisor import Supervisor  # noqa: PLC0415 - only where it is needed
-    from interlock.service.interlock import Interlock  # noqa: PLC0415 - the same
 
     folder = settings.working_folder()
-    with Interlock.open(chosen_place()) as interlock:
+    with Interlock.open(chosen_place()) as interlock, ExitStack() as stack:
+        held = None if sandbox is None else _sandbox(interlock, sandbox, folder, writes, project)
         fields: RunFields = {
             "client": "interlock-run",
             "project": project,
@@ -87,8 +117,12 @@ def run_command(
             fields["agent"] = agent or Path(program).name
         run = interlock.run(task or shlex.join(command), **fields)
         say = _speaker(run.id)
+        if held is not None:
+            for note in held.notes:
+                say(note)
+            stack.enter_context(_server())
         try:
-            ending = Supervisor(interlock, run, say).supervise(
+            ending = Supervisor(interlock, run, say, sandbox=held).supervise(
                 command, folder=folder, environment=_environment()
             )
         except BaseException:
@@ -107,6 +141,56 @@ def _open_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def _sandbox(
+    interlock: Interlock, kind: str, folder: Path, writes: Sequence[Path], project: str
+) -> Sandbox:
+    """Return what holds the command to its workspace; raise where nothing here does."""
+    from interlock.adapters.supervision.confinement import Whereabouts, confinement  # noqa: PLC0415 - only where it is asked for
+    from interlock.adapters.supervision.sandbox import sandbox_for  # noqa: PLC0415 - the same
+
+    context = interlock.governor.context_of(project)
+    server = _server_places().folder
+    # What is not there yet when it starts, nobody in a sandbox will see.
+    server.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = [settings.environment().get("TMPDIR")]
+    whereabouts = Whereabouts(
+        workspace=folder,
+        home=Path.home(),
+        temporary=tuple(Path(each) for each in temporary if each) or _TEMPORARY,
+        writes=tuple(path.absolute() for path in writes),
+        server=server,
+    )
+    allowed = confinement(context.policy, context.own_places, whereabouts)
+    return sandbox_for(kind, allowed, folder=folder)
+
+
+def _server_places() -> settings.ServerPlaces:
+    return settings.current_server_places(_absolute(chosen_place()))
+
+
+@contextmanager
+def _server() -> Generator[None]:
+    """See to it that a server answers: what is in a sandbox cannot answer itself."""
+    if running_server(_server_places()) is not None:
+        yield
+        return
+    environment = {name: text for name, text in _environment().items() if name not in _OUR_OWN}
+    server = subprocess.Popen(  # noqa: S603 - ourselves
+        [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", _IDLE_EXIT],
+        cwd="/",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def _environment() -> Mapping[str, str]:
