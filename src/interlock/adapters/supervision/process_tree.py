@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,8 +23,11 @@ from interlock.checkpoints import process_reaper
 from interlock.errors import InputError, InterlockError
 
 _PROC: Final = Path("/proc")
-_LOOKS: Final = 2
-"""So often in a row nothing new is found before a tree counts as complete."""
+_STILL: Final = frozenset("TtZXx")
+"""What the kernel calls a process that is stopped, or has ended."""
+_NAP_S: Final = 0.001
+_LONGEST_FREEZE_S: Final = 5.0
+"""Whoever another user owns, or waits for a disk, may never stand still."""
 _LONGEST_COMPLAINT: Final = 4096
 
 
@@ -35,6 +39,12 @@ class Ends(NamedTuple):
     stderr: int
     has_terminal: bool
     """Whether `stdin` is a terminal that is to control it."""
+
+
+class _Process(NamedTuple):
+    pid: int
+    parent: int
+    state: str
 
 
 class ProcessTree:
@@ -51,26 +61,26 @@ class ProcessTree:
             os.killpg(self.command, number)
 
     def freeze(self) -> None:
-        """Stop all of them; what is started while this goes on is stopped as well."""
-        stopped: set[int] = set()
-        unchanged = 0
-        while unchanged < _LOOKS:
-            new = [pid for pid in self._members() if pid not in stopped]
-            for pid in new:
+        """Stop all of them, and wait until they are; what they start meanwhile is stopped too."""
+        until = time.monotonic() + _LONGEST_FREEZE_S
+        while time.monotonic() < until:
+            moves = [each.pid for each in self._members() if each.state not in _STILL]
+            if not moves:
+                return
+            for pid in moves:
                 _send(pid, signal.SIGSTOP)
-            stopped.update(new)
-            unchanged = 0 if new else unchanged + 1
+            time.sleep(_NAP_S)
 
     def thaw(self) -> None:
         """Let all of them go on."""
-        for pid in self._members():
-            _send(pid, signal.SIGCONT)
+        for each in self._members():
+            _send(each.pid, signal.SIGCONT)
 
     def terminate(self) -> None:
         """Ask all of them to end; what was frozen goes on, to be able to."""
         for number in (signal.SIGTERM, signal.SIGCONT):
-            for pid in self._members():
-                _send(pid, number)
+            for each in self._members():
+                _send(each.pid, number)
 
     def kill(self) -> None:
         """End all of them, whatever they think of it."""
@@ -80,15 +90,15 @@ class ProcessTree:
         """Wait until none is left; return the command's exit code, negative for a signal."""
         return self._reaper.wait()
 
-    def _members(self) -> Iterator[int]:
+    def _members(self) -> Iterator[_Process]:
         """Yield every process below the one that reaps, parents before their children."""
-        children: dict[int, list[int]] = {}
-        for pid, parent in _all_processes():
-            children.setdefault(parent, []).append(pid)
+        children: dict[int, list[_Process]] = {}
+        for each in _all_processes():
+            children.setdefault(each.parent, []).append(each)
         found = list(children.get(self._reaper.pid, ()))
-        for pid in found:
-            found.extend(children.get(pid, ()))
-            yield pid
+        for each in found:
+            found.extend(children.get(each.pid, ()))
+            yield each
 
 
 def started(
@@ -153,11 +163,11 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-def _all_processes() -> Iterator[tuple[int, int]]:
-    """Yield every process of this machine with its parent."""
+def _all_processes() -> Iterator[_Process]:
+    """Yield every process of this machine."""
     for folder in _PROC.iterdir():
         if folder.name.isdecimal():
             with suppress(OSError):
                 # The name of a program stands in parentheses, and may hold anything.
-                words = (folder / "stat").read_bytes().rpartition(b")")[2].split()
-                yield int(folder.name), int(words[1])
+                words = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                yield _Process(int(folder.name), int(words[1]), words[0])
