@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
 from interlock import settings
 from interlock.cli.call.options import chosen_place, ledger_call, wants_json
 from interlock.cli.text.render import escape
-from interlock.errors import InputError, InterlockError
+from interlock.errors import InputError, InterlockError, LedgerError
 from interlock.model.budget import Budget, Dimension
 from interlock.model.question_fields import RunFields
 from interlock.service.interlock import Interlock
@@ -46,8 +49,11 @@ its time was over, 125 where Interlock stopped it or does not take it for done; 
 nothing was started, because something is missing or the call is wrong.
 """
 _STREAMS: Final = 3
+_BY_SIGNAL: Final = 128
 _TEMPORARY: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what a sandbox leaves writable
 _OUR_OWN: Final = ("INTERLOCK_RUN", "INTERLOCK_CAUSE", "INTERLOCK_TOKEN")
+_SERVER_WITHIN_S: Final = 30.0
+_NAP_S: Final = 0.02
 _IDLE_EXIT: Final = "--idle-exit=86400"
 """Whoever loses us still ends, some day."""
 
@@ -95,6 +101,9 @@ def run_command(
 ) -> None:
     """Run a command, governed."""
     _open_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _leave)
     program = command[0]
     if shutil.which(program) is None:
         raise InputError(f"there is no program `{program}` to run: see `PATH`, or name its file")
@@ -132,6 +141,11 @@ def run_command(
     if wants_json():
         click.echo(json_text(ending._asdict()), err=True)
     click.get_current_context().exit(ending.exit_code)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the shape of a handler
+    """Close what is open, where nothing runs yet or any more."""
+    sys.exit(_BY_SIGNAL + number)
 
 
 def _open_streams() -> None:
@@ -187,6 +201,11 @@ def _server() -> Generator[None]:
         start_new_session=True,
     )
     try:
+        until = time.monotonic() + _SERVER_WITHIN_S
+        while running_server(_server_places()) is None and time.monotonic() < until:
+            if server.poll() is not None:
+                raise LedgerError("the server for what is in the sandbox did not start: try `interlock serve`")
+            time.sleep(_NAP_S)
         yield
     finally:
         server.terminate()
