@@ -76,7 +76,6 @@ class Supervised:
                 found[name] = int(rest)
         return [found[name] for name in _FAMILY]
 
-
     @contextmanager
     def unread(self) -> Generator[None]:
         """Read what the command prints meanwhile, so that it can go on, and forget it."""

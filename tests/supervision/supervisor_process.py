@@ -38,12 +38,8 @@ def main() -> int:
             tree_budget=Budget(wall_time_s=orders["wall_time_s"]),
         )
         say(run.id)
-        supervisor = Supervisor(
-            interlock, run, say, cadence=_QUICK, grace_s=orders["grace_s"]
-        )
-        ending = supervisor.supervise(
-            sys.argv[2:], folder=Path.cwd(), environment=dict(os.environ)
-        )
+        supervisor = Supervisor(interlock, run, say, cadence=_QUICK, grace_s=orders["grace_s"])
+        ending = supervisor.supervise(sys.argv[2:], folder=Path.cwd(), environment=dict(os.environ))
     say(json.dumps(ending._asdict()))
     return ending.exit_code
 

@@ -15,6 +15,8 @@ _LONGEST: Final = 160
 _GAP: Final = " … "
 _REPEATS: Final = 3
 """From so many times each line on, they are printed over and over."""
+_CUT: Final = 2
+"""The first and the last line may be parts of lines."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;:]*m")
 _TITLES: Final = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _DRAWN: Final = re.compile(r"\x1b\[[0-9;?]*[A-HJSTfhlsu]|\x1b[78M]")
@@ -36,10 +38,10 @@ def said_in(printed: bytes) -> str | None:
 
 def _once(lines: list[str]) -> list[str]:
     """Return lines that are printed over and over once, beginning at the same one each time."""
-    # The first and the last may be parts of lines.
     times = Counter(lines)
     different = [line for line in times if times[line] > 1]
-    if not different or len(lines) < _REPEATS * len(different):
+    is_over_and_over = times.total() - len(times) >= (_REPEATS - 1) * len(different) > 0
+    if not is_over_and_over or len(times) - len(different) > _CUT:
         return lines
     first = different.index(min(different))
     return different[first:] + different[:first]

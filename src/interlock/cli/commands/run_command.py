@@ -143,6 +143,10 @@ def run_command(
     click.get_current_context().exit(ending.exit_code)
 
 
+# Whatever stands behind the command's name is the command's own.
+run_command.allow_interspersed_args = False
+
+
 def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the shape of a handler
     """Close what is open, where nothing runs yet or any more."""
     sys.exit(_BY_SIGNAL + number)
@@ -204,7 +208,9 @@ def _server() -> Generator[None]:
         until = time.monotonic() + _SERVER_WITHIN_S
         while running_server(_server_places()) is None and time.monotonic() < until:
             if server.poll() is not None:
-                raise LedgerError("the server for what is in the sandbox did not start: try `interlock serve`")
+                raise LedgerError(
+                    "the server for what is in the sandbox did not start: try `interlock serve`"
+                )
             time.sleep(_NAP_S)
         yield
     finally:

@@ -53,7 +53,7 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
         return divided
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper)
-    return _inner(argv, start, wrapper, known.values)
+    return _inner(argv, start, wrapper, known)
 
 
 def guessed_lines(argv: list[Word]) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _first_valued(text: str, values: frozenset[str]) -> tuple[str, int]:
     return text, len(text)
 
 
-def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str]) -> Inner | None:
+def _inner(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> Inner | None:
     inner = Inner(wrapper.remote)
     operands = wrapper.operands
     index = start
@@ -151,7 +151,7 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
                 continue
             if text in wrapper.folder_options and index + 1 < len(argv):
                 inner.folder = argv[index + 1]
-            index += _option_width(text, values)
+            index += _option_width(text, known.values) + _is_chosen(argv, index, known)
         elif wrapper.assignments and _is_assignment(text):
             name, _, _ = text.partition("=")
             inner.assignments.append((name, argv[index].tail(len(name) + 1)))
@@ -162,6 +162,12 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str
         else:
             break
     return _filled(inner, argv[index:], wrapper, as_line=as_line)
+
+
+def _is_chosen(argv: list[Word], index: int, known: Program) -> bool:
+    """Whether an option that may have a value is followed by one."""
+    chosen = known.choices.get(argv[index].text, ())
+    return index + 1 < len(argv) and argv[index + 1].text in chosen
 
 
 def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) -> Inner | None:

@@ -1,0 +1,190 @@
+"""`interlock run` as it is typed: at a terminal, and as a program calls it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cli.asking import interlock
+from patience import LONG_ENOUGH_S
+from terminal import interlock_at_terminal
+
+_RUN = [sys.executable, "-m", "interlock", "run"]
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder and ledger of one's own."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("INTERLOCK_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "state" / "ledger.db"))
+    for name in ("INTERLOCK_POLICY", "INTERLOCK_TOKEN", "INTERLOCK_RUN"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def _program(folder: Path, text: str) -> list[str]:
+    (folder / "program.py").write_text(text)
+    return ["--", sys.executable, "program.py"]
+
+
+def test_a_terminal_stays_one(workspace: Path) -> None:
+    program = _program(
+        workspace,
+        "import os\n"
+        "print([os.isatty(each) for each in range(3)], open('/dev/tty').isatty())\n"
+        "print('hello', input('name: '))\n",
+    )
+
+    ended = interlock_at_terminal(["run", *program], ["ada"], stdin=None)
+
+    assert ended.code == 0
+    assert ended.screen.splitlines() == ["[True, True, True] True", "name: ada", "hello ada"]
+
+
+def test_ctrl_c_reaches_the_command_as_from_its_own_terminal(workspace: Path) -> None:
+    program = _program(
+        workspace,
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
+        "os.write(1, b'press: ')\n"
+        "while True: signal.pause()\n",
+    )
+
+    ended = interlock_at_terminal(["run", *program], ["\x03"], stdin=None)
+
+    assert ended.code == 5
+
+
+def test_what_is_not_at_the_terminal_is_passed_on_as_it_is(workspace: Path) -> None:
+    """A terminal would make two bytes of each line break."""
+    program = _program(workspace, "import sys; sys.stdout.write('a\\nb\\n'); input()")
+    with (
+        _terminal() as (master, slave),
+        subprocess.Popen(
+            [*_RUN, *program], stdin=slave, stdout=subprocess.PIPE, stderr=slave
+        ) as process,
+    ):
+        os.write(master, b"\n")
+        output, _ = process.communicate(timeout=LONG_ENOUGH_S)
+
+    assert (process.returncode, output) == (0, b"a\nb\n")
+
+
+def test_the_command_learns_of_another_size_and_the_terminal_is_left_as_it_was(
+    workspace: Path,
+) -> None:
+    program = _program(
+        workspace,
+        "import os, signal\n"
+        "signal.signal(signal.SIGWINCH, lambda *_: None)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\n"
+        "print(*os.get_terminal_size(), flush=True)\n"
+        "signal.sigwait([signal.SIGWINCH])\n"
+        "print(*os.get_terminal_size(), flush=True)\n",
+    )
+    with _terminal() as (master, slave):
+        before = termios.tcgetattr(slave)
+        _resize(slave, 101, 31)
+        with subprocess.Popen(
+            [*_RUN, *program], stdin=slave, stdout=slave, stderr=slave
+        ) as process:
+            _shown(master, b"101 31")
+            _resize(slave, 77, 22)
+            process.send_signal(signal.SIGWINCH)
+            _shown(master, b"77 22")
+            process.wait(LONG_ENOUGH_S)
+
+        assert process.returncode == 0
+        assert termios.tcgetattr(slave) == before
+
+
+def test_a_closed_output_is_nothing_to_write_the_record_into(workspace: Path) -> None:
+    program = _program(
+        workspace, "import os\ntry: os.write(1, b'x' * 100_000)\nexcept OSError: pass"
+    )
+
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *_RUN, *program],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=LONG_ENOUGH_S,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert interlock("verify").exit_code == 0
+
+
+def test_a_program_is_told_in_json(workspace: Path) -> None:
+    ended = subprocess.run(
+        [*_RUN, "--json", "--agent", "tidy", "--task", "clear up", "--", "rm", "-rf", "/"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LONG_ENOUGH_S,
+        check=False,
+    )
+
+    said, ending = map(json.loads, ended.stderr.splitlines())
+    assert ended.returncode == ending["exit_code"] == 4
+    assert said["said"].startswith("it was not started: deletes the system")
+    assert ending["outcome"] == "blocked"
+    (run,) = json.loads(interlock("runs", "--json").output)
+    assert (run["id"], run["agent"], run["task"]) == (ending["run_id"], "tidy", "clear up")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--", "no-such-program"], "there is no program `no-such-program` to run"),
+        (["--budget", "tokens", "--", "true"], "`--budget tokens`: expected KEY=VALUE"),
+        (["--budget", "tokens=many", "--", "true"], "expected a whole number behind `tokens=`"),
+        (["--budget", "sleep=1", "--", "true"], "with a KEY of `tokens`"),
+        (["--write", ".", "--", "true"], "add `--sandbox`"),
+        (["--sandbox", "chroot", "--", "true"], "'chroot' is not one of"),
+        (["--"], "Missing argument"),
+    ],
+)
+def test_a_wrong_call_starts_nothing(words: list[str], why: str) -> None:
+    result = interlock("run", *words)
+
+    assert result.exit_code == 2
+    assert why in result.output
+    assert not Path(os.environ["INTERLOCK_LEDGER"]).exists()
+
+
+@contextmanager
+def _terminal() -> Generator[tuple[int, int]]:
+    master, slave = pty.openpty()
+    try:
+        yield master, slave
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def _resize(end: int, columns: int, lines: int) -> None:
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+
+def _shown(master: int, text: bytes) -> None:
+    """Wait until a terminal shows this."""
+    shown = b""
+    while text not in shown:
+        assert select.select([master], [], [], LONG_ENOUGH_S)[0]
+        shown += os.read(master, 4096)
