@@ -115,12 +115,14 @@ def test_waits_for_a_person_who_has_to_agree(place: Place) -> None:
 
 
 def test_a_halt_ends_all_of_it_also_what_will_not(place: Place) -> None:
-    with place.supervised(place.program(_WAITS), grace_s=0.2) as supervised:
-        with watched(supervised.family()) as ends:
-            _halt(place, supervised)
-            ending = supervised.ending()
+    with (
+        place.supervised(place.program(_WAITS), grace_s=0.2) as supervised,
+        watched(supervised.family()) as ends,
+    ):
+        _halt(place, supervised)
+        ending = supervised.ending()
 
-            assert have_ended(ends)
+        assert have_ended(ends)
     assert ending["exit_code"] == 125
     assert ending["outcome"] == "stopped"
     assert "enough" in str(ending["reason"])
@@ -164,15 +166,18 @@ def test_a_loop_is_paused_in_all_its_processes_and_goes_on_when_it_is_lifted(pla
 
 
 def test_a_pause_that_is_denied_ends_it(place: Place) -> None:
-    with place.supervised(place.program(_LOOPS), grace_s=0.2) as supervised:
-        with watched(supervised.family()) as ends, supervised.unread():
-            supervised.told()
-            with place.open() as interlock:
-                (asked,) = interlock.approvals()
-                interlock.deny(asked.id, token=interlock.unlock("ada", PASSPHRASE))
-            ending = supervised.ending()
+    with (
+        place.supervised(place.program(_LOOPS), grace_s=0.2) as supervised,
+        watched(supervised.family()) as ends,
+        supervised.unread(),
+    ):
+        supervised.told()
+        with place.open() as interlock:
+            (asked,) = interlock.approvals()
+            interlock.deny(asked.id, token=interlock.unlock("ada", PASSPHRASE))
+        ending = supervised.ending()
 
-            assert have_ended(ends)
+        assert have_ended(ends)
     assert ending["exit_code"] == 125
 
 
@@ -185,11 +190,13 @@ def test_ends_what_takes_too_long(place: Place) -> None:
 
 
 def test_nothing_is_left_when_the_supervisor_is_killed(place: Place) -> None:
-    with place.supervised(place.program(_WAITS)) as supervised:
-        with watched(supervised.family()) as ends:
-            supervised.process.kill()
+    with (
+        place.supervised(place.program(_WAITS)) as supervised,
+        watched(supervised.family()) as ends,
+    ):
+        supervised.process.kill()
 
-            assert have_ended(ends)
+        assert have_ended(ends)
     with place.open() as interlock:
         state = interlock.governor.state(supervised.run_id)
         assert state.status is RunStatus.RUNNING
@@ -225,13 +232,29 @@ def test_hands_an_interrupt_on_and_lets_the_command_decide(place: Place) -> None
     assert ending["reason"] is None
 
 
-def test_ends_it_when_it_is_told_to_end_itself(place: Place) -> None:
-    with place.supervised(place.program(_WAITS), grace_s=0.2) as supervised:
-        with watched(supervised.family()) as ends:
-            supervised.process.send_signal(signal.SIGTERM)
-            ending = supervised.ending()
+def test_stands_still_with_all_of_it_when_a_shell_says_so(place: Place) -> None:
+    with (
+        place.supervised(place.program(_WAITS)) as supervised,
+        watched(pids := supervised.family()) as ends,
+    ):
+        supervised.process.send_signal(signal.SIGTSTP)
+        os.waitid(os.P_PID, supervised.process.pid, os.WSTOPPED)
 
-            assert have_ended(ends)
+        assert [state_of(pid) for pid in pids] == ["T", "T"]
+        (place.workspace / "go").touch()
+        supervised.process.send_signal(signal.SIGCONT)
+        assert have_ended(ends)
+
+
+def test_ends_it_when_it_is_told_to_end_itself(place: Place) -> None:
+    with (
+        place.supervised(place.program(_WAITS), grace_s=0.2) as supervised,
+        watched(supervised.family()) as ends,
+    ):
+        supervised.process.send_signal(signal.SIGTERM)
+        ending = supervised.ending()
+
+        assert have_ended(ends)
     assert ending["exit_code"] == 128 + signal.SIGTERM
     assert ending["outcome"] == "cancelled"
 

@@ -94,10 +94,12 @@ class CommandWatch:
         self.printed = Printed(lambda: self._events.put(_Event.PRINTED), enough=cadence.enough)
         self.stop: Stop | None = None
         """Why it was ended; None while nobody but itself does."""
-        self._stepped_at = self._printed_since = time.monotonic()
+        self._stepped_at = time.monotonic()
         self._time_over_at = _NEVER
         self._frozen: str | None = None
         """Why it stands still, where it does."""
+        self._is_held = False
+        """Whether that is for a person to lift."""
         self._look_at = _NEVER
         """When to ask whether it may go on."""
         self._kill_at = _NEVER
@@ -135,7 +137,7 @@ class CommandWatch:
         if left_s <= 0:
             return _Event.DUE
         try:
-            return self._events.get(timeout=None if left_s == _NEVER else left_s)
+            return self._events.get(timeout=min(left_s, threading.TIMEOUT_MAX))
         except queue.Empty:
             return _Event.DUE
 
@@ -207,6 +209,7 @@ class CommandWatch:
             f"{why}: `interlock lift {self._run.id}` lets it go on, Ctrl-C ends it",
             look_after_s=max(0.0, left_s),
         )
+        self._is_held = True
 
     def _look(self) -> None:
         """See whether somebody holds the run, lifted that, or closed it."""
@@ -219,7 +222,8 @@ class CommandWatch:
         if state.status is RunStatus.FINISHED:
             self._end(Stop(f"the run was closed: {state.outcome}", "stopped", STOPPED))
         elif hold is None:
-            self._thaw()
+            if self._is_held:
+                self._thaw()
         elif hold.kind is HoldKind.PAUSE:
             self._await_person(hold.reason, hold.approval)
         else:
@@ -236,7 +240,7 @@ class CommandWatch:
     def _thaw(self) -> None:
         if self._frozen is None:
             return
-        self._frozen, self._look_at = None, _NEVER
+        self._frozen, self._is_held, self._look_at = None, False, _NEVER
         self._stepped_at = time.monotonic()
         if self.stop is None:
             self._say("it goes on")

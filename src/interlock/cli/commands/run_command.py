@@ -100,10 +100,7 @@ def run_command(
     command: Sequence[str],
 ) -> None:
     """Run a command, governed."""
-    _open_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _leave)
+    _be_ready()
     program = command[0]
     if shutil.which(program) is None:
         raise InputError(f"there is no program `{program}` to run: see `PATH`, or name its file")
@@ -126,11 +123,11 @@ def run_command(
             fields["agent"] = agent or Path(program).name
         run = interlock.run(task or shlex.join(command), **fields)
         say = _speaker(run.id)
-        if held is not None:
-            for note in held.notes:
-                say(note)
-            stack.enter_context(_server())
         try:
+            if held is not None:
+                for note in held.notes:
+                    say(note)
+                stack.enter_context(_server())
             ending = Supervisor(interlock, run, say, sandbox=held).supervise(
                 command, folder=folder, environment=_environment()
             )
@@ -152,8 +149,11 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - 
     sys.exit(_BY_SIGNAL + number)
 
 
-def _open_streams() -> None:
-    """Let nothing else have the number of a standard stream that was closed: it is written to."""
+def _be_ready() -> None:
+    """Leave in good order when told to, and let nothing else have a standard stream's number."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _leave)
     for number in range(_STREAMS):
         try:
             os.fstat(number)
