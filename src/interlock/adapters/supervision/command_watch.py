@@ -103,6 +103,7 @@ class CommandWatch:
         self._look_at = _NEVER
         """When to ask whether it may go on."""
         self._kill_at = _NEVER
+        self._is_over = threading.Event()
 
     def note_time(self, answer: StepAnswer) -> None:
         """Note when the run's time is over."""
@@ -110,12 +111,35 @@ class CommandWatch:
         left_ms = None if remaining is None else remaining.time_ms
         self._time_over_at = _NEVER if left_ms is None else time.monotonic() + left_ms / 1000
 
+    @contextmanager
+    def hearing_news(self) -> Generator[None]:
+        """Hear what is recorded; close the run within this: the last record ends the wait."""
+        listener = self._ledger.listen()
+
+        def listen() -> None:
+            while not self._is_over.is_set():
+                try:
+                    is_new = listener.wait(_LISTENS_FOR_S)
+                except InterlockError:
+                    is_new = not self._is_over.wait(_LOOK_AGAIN_S)
+                if is_new:
+                    self._events.put(_Event.NEWS)
+
+        listening = threading.Thread(target=listen, daemon=True)
+        listening.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            listening.join()
+            listener.close()
+
     def follow(self, tree: ProcessTree, streams: CommandStreams) -> int:
         """Look after the command until nothing of it is left; return its exit code."""
         self._tree, self._streams = tree, streams
         waiting = threading.Thread(target=self._wait_for_end, daemon=True)
         waiting.start()
-        with self._hearing_signals(), self._hearing_news():
+        with self._hearing_signals():
             try:
                 while (event := self._next()) is not _Event.ENDED:
                     self._attend_to(event)
@@ -125,6 +149,7 @@ class CommandWatch:
                 raise
             finally:
                 waiting.join()
+                self._is_over.set()
         return tree.wait()
 
     def _wait_for_end(self) -> None:
@@ -291,26 +316,3 @@ class CommandWatch:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-    @contextmanager
-    def _hearing_news(self) -> Generator[None]:
-        is_over = threading.Event()
-        listener = self._ledger.listen()
-
-        def listen() -> None:
-            while not is_over.is_set():
-                try:
-                    is_new = listener.wait(_LISTENS_FOR_S)
-                except InterlockError:
-                    is_new = not is_over.wait(_LOOK_AGAIN_S)
-                if is_new:
-                    self._events.put(_Event.NEWS)
-
-        listening = threading.Thread(target=listen, daemon=True)
-        listening.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            listening.join()
-            listener.close()

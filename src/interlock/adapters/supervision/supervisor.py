@@ -67,7 +67,8 @@ class Supervisor:
         if not first.goes_on:
             return self._not_begun(answer, first.ruling.reason)
         self._watch.note_time(first)
-        return self._closed(self._done(answer, argv, folder, environment))
+        with self._watch.hearing_news():
+            return self._closed(self._done(answer, argv, folder, environment))
 
     def _judged(self, argv: Sequence[str], folder: Path) -> Answer:
         """Ask whether the command may run; where a person has to agree, wait for that."""
