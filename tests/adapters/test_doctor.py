@@ -118,6 +118,11 @@ def _misplace(value: dict[str, Any]) -> None:
     value["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = "/gone/python"
 
 
+def _unquote(value: dict[str, Any]) -> None:
+    hook = value["hooks"]["PreToolUse"][0]["hooks"][0]
+    hook["command"] = "'" + " ".join([hook["command"], *hook.pop("args")])
+
+
 def _misname(value: dict[str, Any]) -> None:
     value["hooks"]["PreToolUsed"] = value["hooks"]["SessionEnd"]
 
@@ -137,6 +142,7 @@ def _switch_off(value: dict[str, Any]) -> None:
         (_loosen, "`PreToolUse`: the client waits 20 s and the hook takes up to 25 s"),
         (_misplace, "canary: `PreToolUse`: could not be run"),
         (_misplace, "`/gone/python` is gone"),
+        (_unquote, "canary: `PreToolUse`: "),
         (_misname, "a hook for `PreToolUsed`, which is no event"),
         (_let_all_through, "canary: `PreToolUse`: `rm -rf / --no-preserve-root` was let through"),
         (_switch_off, "`disableAllHooks`: hooks are turned off"),

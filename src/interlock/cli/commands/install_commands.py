@@ -136,10 +136,20 @@ def install_command(
     if not chosen:
         known = ", ".join(f"`{each}`" for each in CLIENTS)
         raise InputError(f"no agent client is found on this machine: name one of {known}")
-    plans = [install_plan(each, Scope(scope), launch) for each in chosen]
     manner = _Manner("Install this?", "INSTALLED", "already installed", yes, dry_run)
-    done = [_carry_out(each, manner, _trust) for each in plans]
+    plans, refused = list[Plan](), list[_Done]()
+    for client in chosen:
+        try:
+            plans.append(install_plan(client, Scope(scope), launch))
+        except InputError as error:
+            # Settings that cannot be read keep no other client from its hooks, unless it was named.
+            if clients:
+                raise
+            refused.append(_Done(client.name, scope, "refused", [], [str(error)]))
+    done = [*refused, *[_carry_out(each, manner, _trust) for each in plans]]
     show([each._asdict() for each in done], _lines(done, "`interlock doctor` tries it"))
+    if refused:
+        click.get_current_context().exit(ExitCode.FAILED)
 
 
 @click.command("uninstall", help=_ABOUT_UNINSTALL)
