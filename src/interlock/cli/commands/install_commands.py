@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from interlock.adapters.installation.examination import Observation
 
 _ABOUT_INSTALL: Final = """\
-Have agent clients ask Interlock before they act: put its hooks into their settings.
+Have agent clients ask before they act: put hooks into their settings.
 
 CLIENT is claude-code, codex, gemini, copilot or opencode; without one, those of this machine are
 offered. What would change is shown first, and what was there is kept beside it.
@@ -45,7 +45,7 @@ offered. What would change is shown first, and what was there is kept beside it.
   interlock install --dry-run                     what would be changed
 """
 _ABOUT_UNINSTALL: Final = """\
-Take the hooks of Interlock out of the settings of agent clients again.
+Take the hooks out of the settings of agent clients again.
 
 Every file is what it was before, byte for byte; where others changed it since, only the hooks go.
 """
