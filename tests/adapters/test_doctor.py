@@ -21,6 +21,7 @@ from interlock.adapters.installation.canary import BrokenHookError, refusal_in
 from interlock.adapters.installation.client_hooks import CLIENTS
 from interlock.model.run import RunStatus
 from interlock.service.whereabouts import Listening, running_server
+from server.served import serving_apart, tokens_of
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,11 @@ def _misplace(value: dict[str, Any]) -> None:
     value["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = "/gone/python"
 
 
+def _unquote(value: dict[str, Any]) -> None:
+    hook = value["hooks"]["PreToolUse"][0]["hooks"][0]
+    hook["command"] = "'" + " ".join([hook["command"], *hook.pop("args")])
+
+
 def _misname(value: dict[str, Any]) -> None:
     value["hooks"]["PreToolUsed"] = value["hooks"]["SessionEnd"]
 
@@ -136,6 +142,7 @@ def _switch_off(value: dict[str, Any]) -> None:
         (_loosen, "`PreToolUse`: the client waits 20 s and the hook takes up to 25 s"),
         (_misplace, "canary: `PreToolUse`: could not be run"),
         (_misplace, "`/gone/python` is gone"),
+        (_unquote, "canary: `PreToolUse`: "),
         (_misname, "a hook for `PreToolUsed`, which is no event"),
         (_let_all_through, "canary: `PreToolUse`: `rm -rf / --no-preserve-root` was let through"),
         (_switch_off, "`disableAllHooks`: hooks are turned off"),
@@ -214,6 +221,26 @@ def test_over_http_without_a_server_it_says_so(hooked: Path) -> None:
 
     assert "canary: `PreToolUse`: no server answered" in found
     assert "`interlock serve`" in found
+
+
+def test_over_http_the_canary_shows_its_token(
+    hooked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interlock("install", "claude-code", "--transport", "http", "--yes")
+    path = hooked / FILES["claude-code"]
+    with Interlock.open(tmp_path / "ledger.db", keys=tmp_path / "config/keys") as opened:
+        token = tokens_of(opened)["agent"]
+
+    with serving_apart(tmp_path) as served:
+        port = served.address[1]
+        path.write_text(path.read_text().replace(":7420/", f":{port}/"))
+        without = problems()
+        monkeypatch.setenv("INTERLOCK_TOKEN", token)
+        found = problems()
+
+    assert "the server answered 401: is INTERLOCK_TOKEN set" in without
+    assert found == ""
+    assert token not in path.read_text()
 
 
 DENY = b'{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}'

@@ -15,6 +15,8 @@ from adapters.users import FILES
 from cli.asking import interlock
 from interlock import hook_entry
 from interlock.adapters.installation.client_hooks import CLIENTS
+from interlock.adapters.installation.file_change import FileChange
+from interlock.errors import InputError
 from terminal import interlock_at_terminal
 
 PROJECT_FILES = {
@@ -294,6 +296,42 @@ def test_the_clients_of_this_machine_are_found(home: Path) -> None:
     assert {each["outcome"] for each in again} == {"already installed"}
     assert interlock("uninstall", "--yes").exit_code == 0
     assert "nothing of Interlock" in interlock("uninstall", "--yes").output
+
+
+def test_one_whose_settings_cannot_be_read_keeps_no_other_from_its_hooks(home: Path) -> None:
+    (home / ".claude").mkdir()
+    (home / ".gemini").mkdir()
+    (home / FILES["claude-code"]).write_text("{")
+
+    done = interlock("install", "--yes", "--json")
+
+    assert done.exit_code == 1
+    told = {each["client"]: each for each in json.loads(done.stdout)}
+    assert told["claude-code"]["outcome"] == "refused"
+    assert "settings.json`:1:2: " in told["claude-code"]["notes"][0]
+    assert told["gemini"]["outcome"] == "installed"
+    assert (home / FILES["claude-code"]).read_text() == "{"
+
+
+def test_what_was_changed_since_it_was_shown_is_not_overwritten(home: Path) -> None:
+    path = home / "settings.json"
+    path.write_text("{}")
+    change = FileChange(path, b"{}", b"{ }", is_first=True)
+    path.write_text("[]")
+
+    with pytest.raises(InputError, match="changed meanwhile"):
+        change.make()
+    assert contents(home) == {"settings.json": b"[]"}
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(home: Path) -> None:
+    (home / "real.json").mkdir()
+    (home / "settings.json").symlink_to(home / "real.json")
+
+    with pytest.raises(IsADirectoryError):
+        FileChange(home / "settings.json", None, b"{ }").make()
+    (home / "settings.json").unlink()
+    assert contents(home) == {"real.json": None}
 
 
 def test_agents_install_and_remove_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

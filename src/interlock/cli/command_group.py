@@ -15,8 +15,8 @@ SUMMARIES: Final = {
     "tour": "Take the guided tour: real questions, real answers; nothing of yours is run.",
     "setup": "Make the first operator; once, at a terminal.",
     "install": "Have agent clients ask before they act: put hooks into their settings.",
-    "uninstall": "Take those hooks out again.",
-    "doctor": "Examine the hooks of every client, and try each of them.",
+    "uninstall": "Take the hooks out of the settings of agent clients again.",
+    "doctor": "Examine the hooks of every client here, and send a canary through each.",
     "serve": "Answer agents and people: HTTP, live events, and the console in a browser.",
     "run": "Run any agent's command as a governed run: judged, watched, paused and stopped.",
     "check": "Ask whether a command, a tool call or an edit may happen.",
@@ -95,6 +95,7 @@ they used, and decide what waits for a person.
 
 \b
   interlock tour                                   see it at work
+  interlock install claude-code                    have an agent ask before it acts
   interlock check command 'git push --force'       ask about one line
   interlock check command --explain 'curl x | sh'  and how the answer came about
   interlock runs                                   what is at work, and what it used

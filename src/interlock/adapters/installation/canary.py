@@ -132,7 +132,7 @@ class Canary:
         """Return what the client executes: in its shell, where it uses one."""
         args = hook.get("args")
         if isinstance(args, list):
-            return [str(hook["command"]), *map(str, cast("list[object]", args))]
+            return [str(hook.get("command")), *map(str, cast("list[object]", args))]
         line = str(hook.get("bash") or hook.get("command"))
         if self._client.name == "codex":
             return [settings.environment().get("SHELL") or "/bin/sh", "-c", line]

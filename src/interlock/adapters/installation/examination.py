@@ -42,6 +42,7 @@ _MANAGED: Final = Path("/etc/claude-code/managed-settings.json")
 _CLAUDE_WITH_ON_FAILURE: Final = (2, 1, 295)
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _WITHIN_S: Final = 20
+_DEADLINE: Final = re.compile(r"--deadline=([0-9]{1,6})\b")
 _WORDS: Final = re.compile(r'\["(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*\]')
 _SWITCHES: Final = {
     "claude-code": ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"),
@@ -164,17 +165,22 @@ def _words(each: _Installed) -> Iterator[str]:
             )
 
 
-def _command(hook: Mapping[str, object]) -> list[str]:
-    args = hook.get("args")
-    if isinstance(args, list):
-        return [str(hook["command"]), *map(str, cast("list[object]", args))]
-    return shlex.split(str(hook.get("bash") or hook.get("command") or ""))
-
-
 def _paths(hook: Mapping[str, object]) -> list[str]:
     """Return the interpreter and the entry that a hook runs."""
-    words = _command(hook)
+    args = hook.get("args")
+    if isinstance(args, list):
+        words = [str(hook.get("command")), *map(str, cast("list[object]", args))]
+    else:
+        words = _split(str(hook.get("bash") or hook.get("command") or ""))
     return [*words[:1], *[each for each in words if each.endswith("hook_entry.py")]]
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        # The canary shows what a shell makes of it.
+        return []
 
 
 def _timeout_s(client: Client, hook: Mapping[str, object]) -> float | None:
@@ -185,8 +191,8 @@ def _timeout_s(client: Client, hook: Mapping[str, object]) -> float | None:
 
 
 def _deadline_s(hook: Mapping[str, object]) -> int | None:
-    named = [each for each in _command(hook) if each.startswith("--deadline=")]
-    return int(named[-1].partition("=")[2]) if named else None
+    found = _DEADLINE.search(json.dumps(hook))
+    return None if found is None else int(found[1])
 
 
 def _switches(each: _Installed) -> Iterator[str]:

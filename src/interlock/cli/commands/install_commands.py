@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from interlock.adapters.installation.examination import Observation
 
 _ABOUT_INSTALL: Final = """\
-Have agent clients ask Interlock before they act: put its hooks into their settings.
+Have agent clients ask before they act: put hooks into their settings.
 
 CLIENT is claude-code, codex, gemini, copilot or opencode; without one, those of this machine are
 offered. What would change is shown first, and what was there is kept beside it.
@@ -45,7 +45,7 @@ offered. What would change is shown first, and what was there is kept beside it.
   interlock install --dry-run                     what would be changed
 """
 _ABOUT_UNINSTALL: Final = """\
-Take the hooks of Interlock out of the settings of agent clients again.
+Take the hooks out of the settings of agent clients again.
 
 Every file is what it was before, byte for byte; where others changed it since, only the hooks go.
 """
@@ -136,10 +136,20 @@ def install_command(
     if not chosen:
         known = ", ".join(f"`{each}`" for each in CLIENTS)
         raise InputError(f"no agent client is found on this machine: name one of {known}")
-    plans = [install_plan(each, Scope(scope), launch) for each in chosen]
     manner = _Manner("Install this?", "INSTALLED", "already installed", yes, dry_run)
-    done = [_carry_out(each, manner, _trust) for each in plans]
+    plans, refused = list[Plan](), list[_Done]()
+    for client in chosen:
+        try:
+            plans.append(install_plan(client, Scope(scope), launch))
+        except InputError as error:
+            # Settings that cannot be read keep no other client from its hooks, unless it was named.
+            if clients:
+                raise
+            refused.append(_Done(client.name, scope, "refused", [], [str(error)]))
+    done = [*refused, *[_carry_out(each, manner, _trust) for each in plans]]
     show([each._asdict() for each in done], _lines(done, "`interlock doctor` tries it"))
+    if refused:
+        click.get_current_context().exit(ExitCode.FAILED)
 
 
 @click.command("uninstall", help=_ABOUT_UNINSTALL)
