@@ -118,7 +118,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "errors": (
         "DamagedError DecidedError EditError HaltedError InputError InterlockError"
-        " KeyConflictError LedgerError NotPermittedError PolicyError UnavailableError UnfinishedError UnknownError"
+        " KeyConflictError LedgerError NotPermittedError PolicyError UnavailableError"
+        " UnfinishedError UnknownError"
     ),
     "model.action": "Action CommandAction EditAction ToolAction",
     "model.answers": "Answer EditAnswer ReviewAnswer ReviewOpening StepAnswer StopAnswer",
