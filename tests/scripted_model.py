@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _results_in(message: Json) -> Iterator[str]:
     if message.get("role") == "tool":
         yield _text(message["content"])
-    elif message.get("type") == "function_call_output":
+    elif str(message.get("type")).endswith("_call_output"):
         yield _text(message["output"])
     elif isinstance(message.get("content"), list):
         for part in message["content"]:
@@ -196,14 +196,7 @@ def _completion(name: str, reply: Reply) -> Json:
 
 def _response(name: str, reply: Reply) -> Json:
     made: list[Json] = [
-        {
-            "id": f"item-{call_id}",
-            "type": "function_call",
-            "status": "completed",
-            "call_id": call_id,
-            "name": call.tool,
-            "arguments": json.dumps(call.arguments),
-        }
+        {"id": f"item-{call_id}", "status": "completed", "call_id": call_id} | _called(call)
         for call_id, call in _named(name, reply)
     ]
     said: Json = {
@@ -231,6 +224,17 @@ def _response(name: str, reply: Reply) -> Json:
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": read + written,
         },
+    }
+
+
+def _called(call: Call) -> Json:
+    if call.tool.endswith("_call"):
+        # A tool that the provider knows by itself.
+        return {"type": call.tool, **call.arguments}
+    return {
+        "type": "function_call",
+        "name": call.tool,
+        "arguments": json.dumps(call.arguments),
     }
 
 

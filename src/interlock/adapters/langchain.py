@@ -163,11 +163,9 @@ async def _turn(run: FrameworkRun, state: AgentState[Any]) -> Update:
         )
     if reply.tool_calls and state.get("structured_response") is None:
         return None
-    nudge = await run.nudge(
-        reply.text,
-        finish_reason=told.get("finish_reason") or told.get("stop_reason"),
-        model=model,
-    )
+    # A reply that ends in a tool for the answer's shape is no contradiction.
+    reason = None if reply.tool_calls else told.get("finish_reason") or told.get("stop_reason")
+    nudge = await run.nudge(reply.text, finish_reason=reason, model=model)
     return None if nudge is None else {"messages": [HumanMessage(nudge)], "jump_to": "model"}
 
 

@@ -9,7 +9,8 @@ besides whether the agent is really done, and settles what waited for a person.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, cast
 
@@ -28,6 +29,10 @@ try:
     from agents import (
         Agent,
         AgentHooks,
+        ApplyPatchEditor,
+        ApplyPatchOperation,
+        ApplyPatchResult,
+        ApplyPatchTool,
         FunctionTool,
         Handoff,
         ModelResponse,
@@ -35,6 +40,10 @@ try:
         Runner,
         RunResult,
         RunState,
+        ShellCommandRequest,
+        ShellExecutor,
+        ShellResult,
+        ShellTool,
         Tool,
         ToolApprovalItem,
         ToolGuardrailFunctionOutput,
@@ -69,8 +78,9 @@ def governed(
     `action_of` says which action a call is where the policy could not tell by the tool's name
     and its arguments.
 
-    Function tools and those of MCP servers are governed. Raises InputError for any other tool,
-    because nobody here sees what it does, unless `allow` names it.
+    Function tools, those of MCP servers, and a shell and patches of one's own are governed.
+    Raises InputError for any other tool, because it is called where nobody here sees it, and for
+    one that runs an agent which is not governed, unless `allow` names it.
     """
     asked = FrameworkRun(run, action_of=action_of, wait_s=wait_s)
     return _Gate(asked, frozenset(allow), interrupts=interrupts).governed(agent)
@@ -165,15 +175,25 @@ class _Gate:
 
     def tool(self, tool: Tool, *, interrupts: bool) -> Tool:
         """Return a tool that is called only where it may be."""
-        if tool.name in self._allowed:
-            return tool
-        if not isinstance(tool, FunctionTool):
-            raise InputError(
-                f"tool `{tool.name}` ({type(tool).__name__}) cannot be governed, because it is"
-                " called elsewhere: use a function tool, or name it in `allow`"
-            )
+        match tool:
+            case FunctionTool():
+                return self._function(tool, interrupts=interrupts)
+            case ShellTool(executor=execute) if execute is not None:
+                return replace(tool, executor=_Shell(self, tool.name, execute))
+            case ApplyPatchTool():
+                return replace(tool, editor=_Editor(self, tool.name, tool.editor))
+            case _ if tool.name in self._allowed:
+                return tool
+            case _:
+                raise InputError(
+                    f"tool `{tool.name}` ({type(tool).__name__}) cannot be governed, because it"
+                    " is called elsewhere: use a function tool, or name it in `allow`"
+                )
+
+    def _function(self, tool: FunctionTool, *, interrupts: bool) -> FunctionTool:
         inner = cast("object", tool._agent_instance)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - nothing else tells
-        if inner is not None and not isinstance(inner, GovernedAgent):
+        is_seen = inner is None or isinstance(inner, GovernedAgent)
+        if not is_seen and tool.name not in self._allowed:
             raise InputError(
                 f"tool `{tool.name}` runs another agent, whose calls nobody would see: make it of"
                 " `governed(agent, run).as_tool(...)`, or name it in `allow`"
@@ -212,6 +232,18 @@ class _Gate:
         self._permissions[call_id] = permission
         return False
 
+    async def result(
+        self, tool: str, arguments: dict[str, Any], make: Callable[[], Any]
+    ) -> tuple[str | None, Any]:
+        """Make a call that may be made; return why not, or what it came to."""
+        permission = await self._asked(tool, arguments)
+        if permission.refusal is not None:
+            return permission.refusal, None
+        made = make()
+        result = await made if inspect.isawaitable(made) else made
+        await self.run.observe(permission, result, failed=False)
+        return None, result
+
     async def _asked(self, tool: str, arguments: str | dict[str, Any]) -> Permission:
         given = _table(arguments) if isinstance(arguments, str) else arguments
         return await self.run.permission(tool, given)
@@ -228,6 +260,50 @@ class _NeedsApproval:
         self, _context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str
     ) -> bool:
         return await self._gate.waits(self._tool, arguments, call_id)
+
+
+class _Shell:
+    """Runs the commands of a shell tool that may be run."""
+
+    def __init__(self, gate: _Gate, tool: str, execute: ShellExecutor) -> None:
+        self._gate = gate
+        self._tool = tool
+        self._execute = execute
+
+    async def __call__(self, request: ShellCommandRequest) -> str | ShellResult:
+        # One after the other, as a script does it.
+        line = {"command": "\n".join(request.data.action.commands)}
+        refusal, result = await self._gate.result(self._tool, line, lambda: self._execute(request))
+        return result if refusal is None else refusal
+
+
+class _Editor:
+    """Makes the changes of files that may be made."""
+
+    def __init__(self, gate: _Gate, tool: str, editor: ApplyPatchEditor) -> None:
+        self._gate = gate
+        self._tool = tool
+        self._editor = editor
+
+    async def create_file(self, operation: ApplyPatchOperation) -> Any:  # noqa: ANN401 - what an editor returns
+        return await self._made(operation, self._editor.create_file)
+
+    async def update_file(self, operation: ApplyPatchOperation) -> Any:  # noqa: ANN401 - the same
+        return await self._made(operation, self._editor.update_file)
+
+    async def delete_file(self, operation: ApplyPatchOperation) -> Any:  # noqa: ANN401 - the same
+        return await self._made(operation, self._editor.delete_file)
+
+    async def _made(
+        self, operation: ApplyPatchOperation, make: Callable[[ApplyPatchOperation], Any]
+    ) -> Any:  # noqa: ANN401 - the same
+        given = {
+            name: value
+            for name in ("type", "path", "diff", "move_to")
+            if (value := getattr(operation, name)) is not None
+        }
+        refusal, result = await self._gate.result(self._tool, given, lambda: make(operation))
+        return result if refusal is None else ApplyPatchResult(status="failed", output=refusal)
 
 
 class _Hooks(AgentHooks[Any]):

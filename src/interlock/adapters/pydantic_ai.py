@@ -94,7 +94,7 @@ class InterlockCapability(AbstractCapability[Any]):
         reply = _last_reply(ctx)
         if reply is None or isinstance(output, DeferredToolRequests):
             return
-        # A reply that ends in a tool for the output is no contradiction.
+        # A reply that ends in a tool for the output's shape is no contradiction.
         reason = None if reply.tool_calls else reply.finish_reason
         nudge = await self._run.nudge(reply.text, finish_reason=reason, model=reply.model_name)
         if nudge is not None:
