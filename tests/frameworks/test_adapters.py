@@ -61,12 +61,13 @@ def work(request: pytest.FixtureRequest) -> Work:
 # Runs of any kind.
 
 
+@pytest.mark.parametrize("framework", ["langchain", "pydantic-ai"])
 @pytest.mark.parametrize("kind", ["waited", "awaited"])
 def test_a_run_of_a_server_is_asked_in_the_same_words(
-    work: Work, kind: str, model: ScriptedModel, served: Served, folder: Path
+    framework: str, kind: str, model: ScriptedModel, served: Served, folder: Path
 ) -> None:
     model.script = [calls("shell", command="rm -rf /"), Reply("All done.")]
-    place, token = served.listening.socket, served.tokens["agent"]
+    work, place, token = WORKS[framework], served.listening.socket, served.tokens["agent"]
     if kind == "waited":
         with connect(place, token=token) as client:
             said = work(client.run("try"), folder)

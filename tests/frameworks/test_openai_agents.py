@@ -23,6 +23,9 @@ from agents import (
     function_tool,
     handoff,
 )
+from agents.mcp import MCPServer
+from mcp.types import CallToolResult, TextContent
+from mcp.types import Tool as McpTool
 
 from frameworks.example_agents import example
 from interlock import HaltedError, InputError, Interlock, Run
@@ -102,6 +105,40 @@ def test_patches_change_only_what_may_change(model: ScriptedModel, run: Run) -> 
 
     assert editor.made == ["notes.txt"]
     assert "interlock: not done: " in model.last_heard
+
+
+class _Server(MCPServer):
+    """An MCP server in this process."""
+
+    @property
+    def name(self) -> str:
+        return "files"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: list[object] = []
+
+    async def connect(self) -> None: ...
+    async def cleanup(self) -> None: ...
+
+    async def list_tools(self, *given: Any, **named: Any) -> list[McpTool]:
+        return [McpTool(name="delete", input_schema={"type": "object"})]
+
+    async def call_tool(self, tool_name: str, arguments: Any, meta: Any = None) -> CallToolResult:
+        self.called.append(arguments)
+        return CallToolResult(content=[TextContent(type="text", text="deleted")])
+
+    async def list_prompts(self) -> Any: ...
+    async def get_prompt(self, name: str, arguments: Any = None) -> Any: ...
+
+
+def test_the_tools_of_an_mcp_server_are_judged(model: ScriptedModel, run: Run) -> None:
+    server = _Server()
+    model.script = [calls("delete", path="/etc"), Reply("All done.")]
+    _done(governed(_agent(mcp_servers=[server]), run, interrupts=True))
+
+    assert server.called == []
+    assert "interlock: not done: " in model.results[0]
 
 
 def test_what_cannot_be_governed_is_refused_unless_it_is_allowed(run: Run) -> None:

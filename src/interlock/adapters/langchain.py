@@ -23,7 +23,7 @@ from interlock.model.promised_answer import completed
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import ToolCallRequest
-    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+    from langchain.messages import AIMessage, HumanMessage, ToolMessage
     from langgraph.errors import GraphBubbleUp
     from langgraph.runtime import Runtime
     from langgraph.types import Command, interrupt
@@ -139,8 +139,9 @@ class InterlockMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 async def _step(run: FrameworkRun, state: AgentState[Any]) -> Update:
-    said = _last_reply(state)
-    answer = await run.step(None if said is None else said.text)
+    reply = _last_reply(state)
+    # What ended a turn was told when that was asked about.
+    answer = await run.step(reply.text if reply is not None and reply.tool_calls else None)
     if answer.goes_on:
         return None
     return {"messages": [AIMessage(halt_message(answer))], "jump_to": "end"}

@@ -337,7 +337,8 @@ class _Hooks(AgentHooks[Any]):
             read=used.input_tokens_details.cached_tokens or 0,
             model=_model_of(agent),
         )
-        self._said = _text_of(response)
+        # What ends a turn is told when that is asked about.
+        self._said = _text_of(response) if _acts(response) else None
         if self._others is not None:
             await self._others.on_llm_end(context, agent, response)
 
@@ -378,6 +379,10 @@ def _checked(agent: object) -> GovernedAgent:
 
 def _model_of(agent: Agent[Any]) -> str | None:
     return agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", None)
+
+
+def _acts(response: ModelResponse) -> bool:
+    return any(str(getattr(item, "type", "")).endswith("_call") for item in response.output)
 
 
 def _text_of(response: ModelResponse) -> str | None:

@@ -63,7 +63,8 @@ class InterlockCapability(AbstractCapability[Any]):
     ) -> ModelRequestContext:
         """End the agent's run where it may not go on."""
         reply = _last_reply(ctx)
-        await self._run.go_on(None if reply is None else reply.text)
+        # What ended a turn was told when that was asked about.
+        await self._run.go_on(reply.text if reply is not None and reply.tool_calls else None)
         return request_context
 
     async def after_model_request(
