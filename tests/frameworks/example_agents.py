@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic_ai import DeferredToolRequests, DeferredToolResults
@@ -31,6 +33,15 @@ class Work(Protocol):
     def __call__(
         self, run: GovernedRun, folder: Path, decide: Decide | None = None, **options: Any
     ) -> str: ...
+
+
+def be_at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have everything that is kept for a user, the ledger too, be kept in a folder of its own."""
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in [each for each in os.environ if each.startswith("INTERLOCK_")]:
+        monkeypatch.delenv(name)
 
 
 @cache

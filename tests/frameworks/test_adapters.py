@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
 from pydantic_ai.models.openai import OpenAIChatModel
 
-from frameworks.example_agents import EXAMPLES, WORKS, Work, example
+from frameworks.example_agents import EXAMPLES, WORKS, Work, be_at_home, example
 from interlock import CommandAction, Interlock, Run
 from interlock.adapters.langchain import InterlockMiddleware
 from interlock.adapters.pydantic_ai import InterlockCapability
@@ -233,9 +233,7 @@ def test_an_example_runs_as_it_stands(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for each in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "INTERLOCK_LEDGER"):
-        monkeypatch.delenv(each, raising=False)
+    be_at_home(tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "argv", [name, "How", "many?"])
     model.script = [calls("shell", command="wc -l < notes.txt"), Reply("There are two.")]
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")

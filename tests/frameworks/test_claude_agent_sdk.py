@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import runpy
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 
-from frameworks.example_agents import example
+from frameworks.example_agents import EXAMPLES, be_at_home, example
 from interlock import Budget, Interlock, Run
 from interlock.adapters.claude_agent_sdk import reported
 from interlock.adapters.framework_run import GovernedRun
@@ -31,7 +33,7 @@ def claude(model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     """The scripted model, as the one address that Claude Code is given."""
     home = tmp_path / "home"
     home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
+    be_at_home(home, monkeypatch)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
     monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
@@ -108,6 +110,7 @@ def test_an_agent_over_its_budget_is_ended(
 ) -> None:
     run = interlock.run("try", workspace=folder, budget=Budget(tokens=250))
     claude.script = [calls("Bash", command=f"echo {number} >> times") for number in range(9)]
+    claude.script.append(Reply("Nobody ended me."))
     said = _work(run, example("claude_agent_sdk_agent").make_options(run, folder))
 
     assert said == ["hook_stopped"]
@@ -126,3 +129,16 @@ def test_a_question_that_breaks_is_a_no(claude: ScriptedModel, run: Run, folder:
 
     assert "nobody could say: ZeroDivisionError" in claude.results[0]
     assert not (folder / "made").exists()
+
+
+def test_the_example_runs_as_it_stands(
+    claude: ScriptedModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["example", "How", "many?"])
+    claude.script = [calls("Bash", command="wc -l < notes.txt"), Reply("There are two.")]
+    runpy.run_path(str(EXAMPLES / "claude_agent_sdk_agent.py"), run_name="__main__")
+
+    assert claude.results == ["2"]
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "There are two."
+    assert said[1].startswith("on the record: interlock show ")

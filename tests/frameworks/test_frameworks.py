@@ -105,6 +105,7 @@ def test_an_agent_over_its_budget_is_ended(
 ) -> None:
     run = interlock.run("try", workspace=folder, budget=Budget(tokens=150))
     model.script = [calls("shell", command=f"echo {number}") for number in range(9)]
+    model.script.append(Reply("Nobody ended me."))
     try:
         said = work(run, folder)
     except HaltedError as halted:
