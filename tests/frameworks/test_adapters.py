@@ -77,7 +77,7 @@ def test_a_run_of_a_server_is_asked_in_the_same_words(
         asyncio.run(awaited.close())
 
     assert said == "All done."
-    assert "interlock: not done: " in model.results[0]
+    assert "Interlock: not allowed: " in model.results[0]
 
 
 def test_whoever_says_which_action_a_call_is_has_that_judged(

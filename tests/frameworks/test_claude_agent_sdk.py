@@ -82,9 +82,9 @@ def test_calls_are_judged_and_what_a_person_agreed_to_is_made_once(
 
     assert said == ["It waits.", "Released."]
     blocked, made, asked = heard
-    assert "interlock: not done: " in blocked
+    assert "Interlock: not allowed: " in blocked
     assert made == "hi"
-    assert "a person has to agree first (approval `" in asked
+    assert "a person has to agree first" in asked
     assert (folder / "times").read_text() == "x\n"
     assert kinds_of(interlock.ledger, run.id).count("action-judged") == 4
     assert kinds_of(interlock.ledger, run.id).count("action-observed") == 2

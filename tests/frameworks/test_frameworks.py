@@ -40,9 +40,9 @@ def test_parallel_calls_are_all_judged_and_only_the_harmless_are_made(
 
     assert said == "All done."
     blocked, made, asked = model.results
-    assert "interlock: not done: " in blocked
+    assert "Interlock: not allowed: " in blocked
     assert made == "hi\n\nexit code 0"
-    assert "a person has to agree first (approval `" in asked
+    assert "a person has to agree first" in asked
     assert _counted(interlock, run, "action-judged") == 3
     assert _counted(interlock, run, "action-observed") == 1
     assert run.state.spent.tokens == 330

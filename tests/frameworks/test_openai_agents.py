@@ -86,7 +86,7 @@ def test_a_shell_of_ones_own_runs_only_what_may_run(model: ScriptedModel, run: R
     _done(governed(_agent(ShellTool(executor=execute)), run))
 
     assert ran == [["echo hi"]]
-    assert "interlock: not done: " in model.last_heard
+    assert "Interlock: not allowed: " in model.last_heard
 
 
 def test_patches_change_only_what_may_change(model: ScriptedModel, run: Run) -> None:
@@ -104,7 +104,7 @@ def test_patches_change_only_what_may_change(model: ScriptedModel, run: Run) -> 
     _done(governed(_agent(ApplyPatchTool(editor=editor)), run))
 
     assert editor.made == ["notes.txt"]
-    assert "interlock: not done: " in model.last_heard
+    assert "Interlock: not allowed: " in model.last_heard
 
 
 class _Server(MCPServer):
@@ -138,7 +138,7 @@ def test_the_tools_of_an_mcp_server_are_judged(model: ScriptedModel, run: Run) -
     _done(governed(_agent(mcp_servers=[server]), run, interrupts=True))
 
     assert server.called == []
-    assert "interlock: not done: " in model.results[0]
+    assert "Interlock: not allowed: " in model.results[0]
 
 
 def test_what_cannot_be_governed_is_refused_unless_it_is_allowed(run: Run) -> None:
@@ -170,7 +170,7 @@ def test_an_agent_that_a_tool_runs_is_judged_within(model: ScriptedModel, run: R
     _done(governed(_agent(inner), run))
 
     assert "Not possible." in model.last_heard
-    assert any("interlock: not done: " in str(heard) for heard in model.heard)
+    assert any("Interlock: not allowed: " in str(heard) for heard in model.heard)
 
 
 @pytest.mark.parametrize("how", ["agent", "handoff"])
@@ -191,7 +191,7 @@ def test_whoever_is_handed_over_to_is_judged_as_well(
 
     assert isinstance(done.last_agent, GovernedAgent)
     assert done.last_agent.name == "second"
-    assert "interlock: not done: " in model.last_heard
+    assert "Interlock: not allowed: " in model.last_heard
     assert not second.tools[0].tool_input_guardrails, "the agents that were given stay as they are"  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - a function tool
 
 

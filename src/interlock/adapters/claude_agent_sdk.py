@@ -9,20 +9,25 @@ A hook that fails blocks the call; the hook at the end of a turn alone lets the 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
-from typing import Any, Final, cast
+from dataclasses import replace as with_options
+from typing import Final, cast
 
 import msgspec
+from msgspec.structs import replace
 
+from interlock.adapters.clients.claude_code import ClaudeCode
+from interlock.adapters.clients.claude_payload import ClaudePayload, event_of
+from interlock.adapters.clients.client_event import ClientEvent
+from interlock.adapters.clients.reaction import Course, Reaction, held, refused
 from interlock.adapters.framework_run import (
     ActionOf,
     FrameworkRun,
     GovernedRun,
     Permission,
-    halt_message,
     missing,
 )
 from interlock.errors import InterlockError
+from interlock.model.events import Outcome
 
 try:
     from claude_agent_sdk import (
@@ -33,10 +38,11 @@ try:
         Message,
         ResultMessage,
     )
-    from claude_agent_sdk.types import HookEvent, HookJSONOutput, SyncHookJSONOutput
+    from claude_agent_sdk.types import HookEvent, HookInput, HookJSONOutput
 except ImportError as error:
     raise missing("claude-agent-sdk", "claude-agent-sdk") from error
 
+_CLIENT: Final = "claude-agent-sdk"
 _TIMEOUT_S: Final = 60.0
 """How long a hook may take besides what it waits for a person."""
 
@@ -66,7 +72,7 @@ def governed_options(
     }
     for event, matcher in ours.items():
         hooks[event] = [matcher, *hooks.get(event, ())]
-    return replace(options, hooks=hooks)
+    return with_options(options, hooks=hooks)
 
 
 async def reported(messages: AsyncIterator[Message], run: GovernedRun) -> AsyncIterator[Message]:
@@ -87,68 +93,54 @@ async def reported(messages: AsyncIterator[Message], run: GovernedRun) -> AsyncI
 
 
 class _Hooks:
-    """What the hooks of one agent ask."""
+    """What the hooks of one agent ask; the SDK speaks as Claude Code does."""
 
     def __init__(self, run: FrameworkRun) -> None:
         self._run = run
+        self._dialect = ClaudeCode()
         self._permissions: dict[str, Permission] = {}
         """What was answered about calls that are being made, by their ids."""
 
-    async def before(
-        self,
-        given: Any,  # noqa: ANN401 - one of ten tables, told apart by the event
-        call_id: str | None,
-        _context: HookContext,
-    ) -> HookJSONOutput:
+    async def before(self, given: HookInput, call_id: str | None, _: HookContext) -> HookJSONOutput:
         """Answer whether a tool may be called."""
+        event = _event(given)
         try:
             step = await self._run.step()
         except InterlockError as error:
-            return _refused(f"interlock: the call was not made, because nobody could say: {error}")
+            return self._said(event, refused(str(error)))
         if not step.goes_on:
-            refused = _refused(halt_message(step))
-            refused |= {"continue_": False, "stopReason": halt_message(step)}
-            return refused
-        permission = await self._run.permission(given["tool_name"], given["tool_input"])
-        if permission.refusal is not None:
-            return _refused(permission.refusal)
-        if call_id is not None:
+            return self._said(event, held(step))
+        permission = await self._run.permission(event.tool, event.params)
+        if permission.refusal is None and call_id is not None:
             self._permissions[call_id] = permission
-        return {}
+        return self._said(event, permission.reaction)
 
-    async def after(
-        self,
-        given: Any,  # noqa: ANN401 - the same
-        call_id: str | None,
-        _context: HookContext,
-    ) -> HookJSONOutput:
+    async def after(self, given: HookInput, call_id: str | None, _: HookContext) -> HookJSONOutput:
         """Report what a call came to."""
         permission = self._permissions.pop(call_id or "", None)
         if permission is not None:
-            failure = cast("str | None", given.get("error"))
-            output = _text(given.get("tool_response")) if failure is None else failure
-            await self._run.observe(permission, output, failed=failure is not None)
+            seen = _event(given).seen
+            failed = seen["outcome"] != Outcome.OK
+            await self._run.observe(permission, seen["output"], failed=failed)
         return {}
 
-    async def stop(
-        self,
-        given: Any,  # noqa: ANN401 - the same
-        _call_id: str | None,
-        _context: HookContext,
-    ) -> HookJSONOutput:
+    async def stop(self, given: HookInput, _id: str | None, _: HookContext) -> HookJSONOutput:
         """Send an agent on that ends its turn too early."""
-        nudge = await self._run.nudge(given.get("last_assistant_message"), finish_reason="end_turn")
-        return {} if nudge is None else {"decision": "block", "reason": nudge}
+        event = _event(given)
+        nudge = await self._run.nudge(event.text, **event.fields)
+        if nudge is None:
+            return {}
+        return self._said(event, Reaction(course=Course.CONTINUE, reason=nudge))
+
+    def _said(self, event: ClientEvent, reaction: Reaction) -> HookJSONOutput:
+        if reaction.course is Course.ASK:
+            # Nobody is at a prompt here: it would be taken for a no, without a word about why.
+            reaction = replace(reaction, course=Course.REFUSE)
+        return msgspec.json.decode(self._dialect.say(event, reaction).stdout or b"{}")
 
 
-def _refused(reason: str) -> SyncHookJSONOutput:
-    return {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "deny",
-            "permissionDecisionReason": reason,
-        }
-    }
+def _event(given: HookInput) -> ClientEvent:
+    return event_of(msgspec.convert(given, ClaudePayload), _CLIENT)
 
 
 async def _report(words: FrameworkRun, message: AssistantMessage) -> None:
@@ -159,13 +151,3 @@ async def _report(words: FrameworkRun, message: AssistantMessage) -> None:
     given = (used.get("input_tokens") or 0) + read + written
     made = used.get("output_tokens") or 0
     await words.usage(given, made, read=read, written=written, model=message.model)
-
-
-def _text(output: object) -> str:
-    match output:
-        case str():
-            return output
-        case {"stdout": str(said), "stderr": str(complaint)}:
-            return f"{said}\n{complaint}".strip("\n")
-        case _:
-            return msgspec.json.encode(output).decode()

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
+from interlock.adapters.clients.reaction import Course, Reaction, judged, refused
 from interlock.client import AsyncClientRun, ClientRun
 from interlock.errors import HaltedError, InterlockError
 from interlock.model.action import Action, ToolAction
@@ -37,17 +38,21 @@ _THREADS: Final = ThreadPoolExecutor(64, thread_name_prefix="interlock-adapter")
 class Permission(NamedTuple):
     """Whether a tool may be called."""
 
-    refusal: str | None
-    """What the model hears instead of a result; None where the call may be made."""
+    reaction: Reaction
     answer: Answer | None = None
     """What was answered; None where there was no answer, which is a refusal."""
     asked_at: float = 0.0
 
     @property
+    def refusal(self) -> str | None:
+        """What the model hears instead of a result; None where the call may be made."""
+        return None if self.reaction.course is Course.GO_ON else self.reaction.reason
+
+    @property
     def approval_id(self) -> str | None:
         """The question to a person that the call waits for."""
-        waits = self.answer is not None and self.answer.waits_for_person
-        return self.answer.approval_id if self.answer is not None and waits else None
+        answer = self.answer
+        return answer.approval_id if answer is not None and answer.waits_for_person else None
 
 
 class FrameworkRun:
@@ -73,8 +78,8 @@ class FrameworkRun:
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - a question that breaks is refused
             why = str(error) if isinstance(error, InterlockError) else type(error).__name__
-            return Permission(f"interlock: the call was not made, because nobody could say: {why}")
-        return Permission(_refusal(answer), answer, time.monotonic())
+            return Permission(refused(f"the call was not made, because nobody could say: {why}"))
+        return Permission(judged(answer), answer, time.monotonic())
 
     async def _answer(self, tool: str, arguments: Mapping[str, object] | str) -> Answer:
         # What is no object yet is judged as the text that it is.
@@ -184,15 +189,3 @@ def missing(package: str, extra: str) -> ImportError:
 def _tool_call(tool: str, arguments: Mapping[str, object]) -> Action:
     """Return the call as it is: the policy finds the commands and the edits that it carries."""
     return ToolAction(name=tool, params=arguments)
-
-
-def _refusal(answer: Answer) -> str | None:
-    if answer.allowed:
-        return None
-    why = "; ".join(answer.reasons) or answer.decision.value
-    if answer.waits_for_person:
-        return (
-            f"interlock: not done: a person has to agree first (approval `{answer.approval_id}`):"
-            f" {why}; go on with something else, or end your turn and say what waits"
-        )
-    return f"interlock: not done: {why}"
