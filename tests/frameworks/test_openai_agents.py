@@ -159,6 +159,16 @@ def test_what_cannot_be_governed_is_refused_unless_it_is_allowed(run: Run) -> No
     assert own.tool_input_guardrails, "a function tool is judged whatever is allowed"
 
 
+def test_a_tool_that_is_added_later_is_refused(model: ScriptedModel, run: Run) -> None:
+    agent = governed(_agent(), run)
+    for late in (agent.clone(tools=[shell]), agent.clone(tools=[WebSearchTool()])):
+        assert isinstance(late, GovernedAgent)
+        with pytest.raises(InputError, match="after it was governed"):
+            _done(late)
+
+    assert model.heard == []
+
+
 def test_an_agent_that_a_tool_runs_is_judged_within(model: ScriptedModel, run: Run) -> None:
     inner = governed(_agent(shell), run).as_tool("inner", "Ask another.")
     model.script = [

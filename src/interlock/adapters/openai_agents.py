@@ -123,6 +123,17 @@ class GovernedAgent(Agent[Any]):
 
     gate: _Gate = field(kw_only=True, repr=False)
 
+    async def get_all_tools(self, run_context: RunContextWrapper[Any]) -> list[Tool]:
+        """Return every tool that it has; raise InputError where one was added later."""
+        tools = await super().get_all_tools(run_context)
+        for tool in tools:
+            if not self.gate.is_governed(tool):
+                raise InputError(
+                    f"tool `{tool.name}` was given to agent `{self.name}` after it was governed:"
+                    " give it before, and govern the agent then"
+                )
+        return tools
+
     async def get_mcp_tools(self, run_context: RunContextWrapper[Any]) -> list[Tool]:
         """Return the tools of its MCP servers, governed as its own are."""
         found = await super().get_mcp_tools(run_context)
@@ -190,6 +201,16 @@ class _Gate:
                     " is called elsewhere: use a function tool, or name it in `allow`"
                 )
 
+    def is_governed(self, tool: Tool) -> bool:
+        """Whether a tool is one that was made here, or left alone here."""
+        match tool:
+            case FunctionTool():
+                return any(isinstance(each, _Asked) for each in tool.tool_input_guardrails or ())
+            case ShellTool(executor=_Shell()) | ApplyPatchTool(editor=_Editor()):
+                return True
+            case _:
+                return tool.name in self._allowed
+
     def _function(self, tool: FunctionTool, *, interrupts: bool) -> FunctionTool:
         inner = cast("object", tool._agent_instance)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - nothing else tells
         is_seen = inner is None or isinstance(inner, GovernedAgent)
@@ -199,7 +220,7 @@ class _Gate:
                 " `governed(agent, run).as_tool(...)`, or name it in `allow`"
             )
         # Last: what others reject is neither asked about nor charged for.
-        asked: ToolInputGuardrail[Any] = ToolInputGuardrail(self._before, name="interlock")
+        asked = _Asked(self._before, name="interlock")
         seen: ToolOutputGuardrail[Any] = ToolOutputGuardrail(self._after, name="interlock")
         made = copy.copy(tool)
         made.tool_input_guardrails = [*(tool.tool_input_guardrails or ()), asked]
@@ -247,6 +268,10 @@ class _Gate:
     async def _asked(self, tool: str, arguments: str | dict[str, Any]) -> Permission:
         given = _table(arguments) if isinstance(arguments, str) else arguments
         return await self.run.permission(tool, given)
+
+
+class _Asked(ToolInputGuardrail[Any]):
+    """What is asked before a function tool is called; known again by its kind."""
 
 
 class _NeedsApproval:
