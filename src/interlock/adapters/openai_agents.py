@@ -206,8 +206,10 @@ class _Gate:
         match tool:
             case FunctionTool():
                 return any(isinstance(each, _Asked) for each in tool.tool_input_guardrails or ())
-            case ShellTool(executor=_Shell()) | ApplyPatchTool(editor=_Editor()):
-                return True
+            case ShellTool() if tool.executor is not None:
+                return isinstance(tool.executor, _Shell)
+            case ApplyPatchTool():
+                return isinstance(tool.editor, _Editor)
             case _:
                 return tool.name in self._allowed
 
