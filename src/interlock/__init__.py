@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         DamagedError,
         DecidedError,
         EditError,
+        HaltedError,
         InputError,
         InterlockError,
         KeyConflictError,
@@ -116,8 +117,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "errors": (
-        "DamagedError DecidedError EditError InputError InterlockError KeyConflictError"
-        " LedgerError NotPermittedError PolicyError UnavailableError UnfinishedError UnknownError"
+        "DamagedError DecidedError EditError HaltedError InputError InterlockError"
+        " KeyConflictError LedgerError NotPermittedError PolicyError UnavailableError"
+        " UnfinishedError UnknownError"
     ),
     "model.action": "Action CommandAction EditAction ToolAction",
     "model.answers": "Answer EditAnswer ReviewAnswer ReviewOpening StepAnswer StopAnswer",
@@ -202,6 +204,7 @@ __all__ = [
     "GateFault",
     "GateVerdict",
     "GovernedStep",
+    "HaltedError",
     "InputError",
     "Interlock",
     "InterlockError",

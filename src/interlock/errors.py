@@ -8,6 +8,7 @@
     ├── NotPermittedError   a credential that may not do this
     ├── DecidedError        an approval that came to its end already, and what end
     ├── UnfinishedError     a run that may not finish yet, and what is missing
+    ├── HaltedError         an agent that may not go on, and why
     ├── CheckpointError     a checkpoint that could not be taken or restored
     ├── EditError           edits that cannot be made, or put back; no file was changed
     └── LedgerError         the record cannot be read or written
@@ -60,6 +61,17 @@ class UnfinishedError(InterlockError):
     def __init__(self, message: str, *, approval_id: str | None = None) -> None:
         self.approval_id = approval_id
         """The question to a person that the run waits for, where it waits for one."""
+        super().__init__(message)
+
+
+class HaltedError(InterlockError):
+    """An agent may not go on; `answer` is what was said before its next step.
+
+    Raised to frameworks that can be ended in no other way.
+    """
+
+    def __init__(self, message: str, answer: object) -> None:
+        self.answer = answer
         super().__init__(message)
 
 

@@ -90,6 +90,17 @@ class Home:
             return msgspec.json.decode(note.read_bytes(), type=Listening)
         return None
 
+    def processes(self) -> list[int]:
+        """Return every process that was started for this user and still runs."""
+        found = Path("/proc").glob("[0-9]*/environ")
+        return [int(each.parent.name) for each in found if self._is_own(each)]
+
+    def _is_own(self, environ: Path) -> bool:
+        try:
+            return f"HOME={self.folder}".encode() in environ.read_bytes().split(b"\0")
+        except OSError:
+            return False
+
     def asked(self, line: bytes) -> bytes:
         """Return what the server says to a line, until it has no more to say."""
         with socket.socket(socket.AF_UNIX) as connection:
@@ -119,7 +130,8 @@ def home() -> Generator[Home]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         own = Home(Path(folder))
         yield own
-        found = own.running()
-        if found is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(found.pid, signal.SIGKILL)
+        # A server that a hook began to start may only come up by now: none of them stays.
+        while left := own.processes():
+            for each in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each, signal.SIGKILL)

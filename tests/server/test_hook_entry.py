@@ -63,26 +63,10 @@ def test_of_two_hooks_at_once_one_starts_the_server(
     with home.ledger(monkeypatch) as interlock:
         assert [run.seq for run in sessions(interlock)] == [5]
     # Those that came second see the first one, and end; were they to stay, this would hang.
-    while _others(home, listening.pid):
+    while set(home.processes()) - {listening.pid}:
         pass
     assert home.running() == listening
     assert home.hook(HARMLESS).returncode == 0
-
-
-def _others(home: Home, server: int) -> list[Path]:
-    """Return the processes of a user, besides the server."""
-    return [
-        each
-        for each in Path("/proc").glob("[0-9]*/environ")
-        if _has(each, f"HOME={home.folder}") and int(each.parent.name) != server
-    ]
-
-
-def _has(environ: Path, text: str) -> bool:
-    try:
-        return text.encode() in environ.read_bytes().split(b"\0")
-    except OSError:
-        return False
 
 
 def test_where_no_server_can_be_the_answer_is_given_alone(

@@ -50,9 +50,9 @@ def reaction_to(answer: HookAnswer) -> Reaction:
     """Return what an answer means to a client."""
     match answer:
         case CallAnswer(step=step, action=None):
-            return _held(step)
+            return held(step)
         case CallAnswer(step=step, action=Answer() as action):
-            return _judged(action, step.warnings)
+            return judged(action, step.warnings)
         case StopAnswer() if answer.goes_on:
             said = answer.nudge or answer.ruling.reason
             return Reaction(course=Course.CONTINUE, reason=said[:_LONGEST])
@@ -66,7 +66,8 @@ def refused(reason: str) -> Reaction:
     return Reaction(course=Course.REFUSE, reason=words[:_LONGEST])
 
 
-def _held(step: StepAnswer) -> Reaction:
+def held(step: StepAnswer) -> Reaction:
+    """Return what it means that a run may not go on."""
     why = "; ".join((step.ruling.reason, *step.reasons))
     words = f"Interlock has stopped this run here: {why}. End your turn now."
     if step.approval_id is not None:
@@ -74,7 +75,8 @@ def _held(step: StepAnswer) -> Reaction:
     return Reaction(course=Course.HALT, reason=words[:_LONGEST])
 
 
-def _judged(answer: Answer, warnings: tuple[str, ...]) -> Reaction:
+def judged(answer: Answer, warnings: tuple[str, ...] = ()) -> Reaction:
+    """Return what it means what was answered about an action."""
     why = "; ".join(answer.reasons) or answer.decision.value
     refusal = f"Interlock: not allowed: {why}"
     match answer.decision:
