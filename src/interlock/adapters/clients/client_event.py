@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from interlock.errors import InputError
-from interlock.model.action import Action, CommandAction, ToolAction
+from interlock.model.action import Action, ToolAction
 from interlock.model.arbitration import AUTOMATIC
 from interlock.model.hook import (
     ActionSeen,
@@ -130,14 +130,18 @@ def is_our_own(prompt: str) -> bool:
 
 
 def _action(event: ClientEvent) -> Action:
-    """Return what a call of a tool is: a command line, where it runs one."""
-    if event.tool in _SHELLS and isinstance(event.params, Mapping):
-        command = event.params.get("command")
-        if isinstance(command, str):
-            return CommandAction(command=command, cwd=event.session.workspace)
+    """Return what a call of a tool is; where one runs a command line, it also says where.
+
+    What the agent says the line is for is another text each time: no approval hangs on that.
+    """
     if not event.tool:
         raise InputError("the payload of the hook names no tool")
-    return ToolAction(name=event.tool, params=event.params)
+    params, folder = event.params, event.session.workspace
+    if event.tool in _SHELLS and isinstance(params, Mapping):
+        params = {name: value for name, value in params.items() if name != "description"}
+        if folder is not None:
+            params.setdefault("cwd", folder)
+    return ToolAction(name=event.tool, params=params)
 
 
 def _patience_s(call: HookCall) -> float | None:
