@@ -14,6 +14,7 @@ from interlock.model.action import (
     ToolAction,
     action_from_request,
     action_given,
+    call_text,
     command_line,
     request_from_action,
 )
@@ -64,3 +65,17 @@ def test_what_describes_no_action_is_refused(request_: dict[str, object], told: 
 def test_a_list_of_words_is_quoted_as_a_shell_wants_it() -> None:
     assert command_line("ls -l") == "ls -l"
     assert command_line(["rm", "a b", "$HOME"]) == "rm 'a b' '$HOME'"
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"command": "ls", "cwd": "/src"}, "Bash: ls (in /src)"),
+        ({"command": "ls"}, "Bash: ls"),
+        ({"command": "ls", "timeout": 9}, 'Bash {"command":"ls","timeout":9}'),
+        ({"command": 7}, 'Bash {"command":7}'),
+        ('{"command": ', 'Bash {"command": '),
+    ],
+)
+def test_a_call_is_one_line_that_hides_nothing(params: dict[str, object] | str, text: str) -> None:
+    assert call_text(ToolAction(name="Bash", params=params)) == text

@@ -81,6 +81,19 @@ def command_line(line: str | Sequence[str]) -> str:
     return shlex.join(line)
 
 
+def call_text(call: ToolAction) -> str:
+    """Return a call of a tool in one line; one that only runs a command line, as that line."""
+    match call.params:
+        case str() as raw:
+            return f"{call.name} {raw}"
+        case {"command": str(line), "cwd": str(folder), **rest} if not rest:
+            return f"{call.name}: {line} (in {folder})"
+        case {"command": str(line), **rest} if not rest:
+            return f"{call.name}: {line}"
+        case params:
+            return f"{call.name} {msgspec.json.encode(params).decode()}"
+
+
 def action_given(given: Action | Mapping[str, object]) -> Action:
     """Return an action that is one, or that a table describes."""
     return action_from_request(given) if isinstance(given, Mapping) else given

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from interlock.ledger.chain import decoded, records_of
 from interlock.model import events
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Course, Ruling
 from interlock.model.edit import Applied
@@ -22,7 +22,6 @@ from interlock.views import units
 from interlock.views.lookup import SHORT
 from interlock.views.loop_timeline import loop_entry
 from interlock.views.timeline_entry import Accent, Entry
-from interlock.views.units import json_text
 
 _MOST_REMEMBERED: Final = 1000
 ANSWERS: Final = {
@@ -178,8 +177,8 @@ def action_text(action: Action) -> str:
     match action:
         case CommandAction(command=command):
             return f"$ {command}"
-        case ToolAction(name=name, params=params):
-            return f"{name} {params if isinstance(params, str) else json_text(params)}"
+        case ToolAction():
+            return call_text(action)
         case EditAction(path=path):
             return f"write {path}"
         case _:

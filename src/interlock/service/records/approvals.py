@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from interlock.errors import DecidedError, InputError, NotPermittedError, UnknownError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.facts import HoldKind
@@ -187,8 +185,7 @@ def summary_of(action: Action) -> str:
     match action:
         case CommandAction(command=command):
             return command
-        case ToolAction(name=name, params=params):
-            text = params if isinstance(params, str) else msgspec.json.encode(params).decode()
-            return f"{name} {text}"
+        case ToolAction():
+            return call_text(action)
         case EditAction(path=path):
             return f"write {path}"
