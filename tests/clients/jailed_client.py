@@ -42,6 +42,8 @@ class JailedClient:
 
     name: ClassVar[str]
     executable: ClassVar[str]
+    hooks: ClassVar[str]
+    """Where, below its home, its hooks are written down."""
 
     def __init__(self, jail: Jail) -> None:
         self.jail = jail
@@ -78,6 +80,7 @@ class ClaudeCode(JailedClient):
 
     name = "claude-code"
     executable = "claude"
+    hooks = ".claude/settings.json"
 
     def prepare(self) -> None:
         """Have it run offline."""
@@ -124,6 +127,7 @@ class Codex(JailedClient):
 
     name = "codex"
     executable = "codex"
+    hooks = ".codex/hooks.json"
 
     def prepare(self) -> None:
         """Have it run offline."""
@@ -170,6 +174,7 @@ class Gemini(JailedClient):
 
     name = "gemini"
     executable = "gemini"
+    hooks = ".gemini/settings.json"
 
     def prepare(self) -> None:
         """Have it run offline."""
@@ -182,7 +187,7 @@ class Gemini(JailedClient):
 
     @property
     def _settings(self) -> Path:
-        return self.jail.home / ".gemini" / "settings.json"
+        return self.jail.home / self.hooks
 
     _quiet: ClassVar = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -226,6 +231,7 @@ class Copilot(JailedClient):
 
     name = "copilot"
     executable = "copilot"
+    hooks = ".copilot/hooks/interlock.json"
 
     def prepare(self) -> None:
         """Have it run offline."""
@@ -284,6 +290,7 @@ class Opencode(JailedClient):
 
     name = "opencode"
     executable = "opencode"
+    hooks = ".config/opencode/plugins/interlock.js"
 
     def prepare(self) -> None:
         """Have it run offline."""
