@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import interlock
-from interlock import hook_entry
 from interlock.service.interlock import Interlock
 from patience import LONG_ENOUGH_S
 
@@ -198,6 +197,3 @@ def _heard(requests: Path) -> list[str]:
     lines = requests.read_text().splitlines() if requests.exists() else []
     said = [cast("dict[str, Any]", json.loads(each)) for each in lines]
     return [json.dumps(each["body"], ensure_ascii=False) for each in said if each.get("main")]
-
-
-HOOK: Final = (sys.executable, "-I", "-S", hook_entry.__file__)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final
@@ -14,27 +13,10 @@ from typing import ClassVar, Final
 import pytest
 
 from clients import opencode_session
-from clients.jail import HOOK, MODEL_URL, Jail, Played, Step, missing, packages, program
-from interlock.adapters.clients import opencode
+from clients.jail import MODEL_URL, Jail, Played, Step, missing, packages, program
 
 PROMPT: Final = "Please do it."
 _MODEL: Final = "stub-model"
-_CLAUDE: Final = {
-    "PreToolUse": (),
-    **dict.fromkeys(
-        (
-            "PostToolUse",
-            "PostToolUseFailure",
-            "UserPromptSubmit",
-            "SessionStart",
-            "SessionEnd",
-            "SubagentStart",
-            "PreCompact",
-        ),
-        ("told",),
-    ),
-    **dict.fromkeys(("Stop", "SubagentStop"), ("stop",)),
-}
 
 
 class JailedClient:
@@ -58,8 +40,11 @@ class JailedClient:
         raise NotImplementedError
 
     def govern(self) -> None:
-        """Put Interlock between the client and what it does."""
-        raise NotImplementedError
+        """Put Interlock between the client and what it does, as a person would."""
+        self.jail.environment["PATH"] = f"{program('.')}:/usr/local/bin:/usr/bin:/bin"
+        words = [sys.executable, "-I", "-m", "interlock", "install", self.name, "--yes"]
+        installed = self.jail.play(words, ())
+        assert installed.code == 0, installed
 
     def delegated(self, *steps: Step) -> list[Step]:
         """Return the script in which a sub-agent takes steps, and the agent waits for it."""
@@ -101,26 +86,6 @@ class ClaudeCode(JailedClient):
         about = {"description": "a part", "prompt": "Do it.", "subagent_type": "general-purpose"}
         return [_call("Agent", run_in_background=False, **about), *steps, {"text": "Did it."}]
 
-    def govern(self) -> None:
-        """Write its settings."""
-        hooks = {
-            event: [
-                {
-                    "hooks": [
-                        {
-                            "type": "command",
-                            "command": HOOK[0],
-                            "args": [*HOOK[1:], self.name, *words],
-                            "timeout": 30,
-                            "onFailure": "block",
-                        }
-                    ]
-                }
-            ]
-            for event, words in _CLAUDE.items()
-        }
-        _write(self.jail.home / ".claude" / "settings.json", {"hooks": hooks})
-
 
 class Codex(JailedClient):
     """OpenAI's."""
@@ -147,7 +112,6 @@ class Codex(JailedClient):
             "exec",
             "--skip-git-repo-check",
             "--dangerously-bypass-approvals-and-sandbox",
-            "--dangerously-bypass-hook-trust",
             prompt,
         ]
 
@@ -156,17 +120,6 @@ class Codex(JailedClient):
         waits = {"shell": "until [ -e delegated ]; do sleep 0.05; done"}
         begun = {"parallel": [_call("spawn_agent", message="Do it."), waits]}
         return [begun, *steps, {"shell": "touch delegated"}, {"text": "Did it."}]
-
-    def govern(self) -> None:
-        """Write its hooks."""
-        events = {event: words for event, words in _CLAUDE.items() if event != "PostToolUseFailure"}
-        hooks = {
-            event: [
-                {"hooks": [{"type": "command", "command": _line(self.name, words), "timeout": 30}]}
-            ]
-            for event, words in events.items()
-        }
-        _write(self.jail.home / ".codex" / "hooks.json", {"hooks": hooks})
 
 
 class Gemini(JailedClient):
@@ -206,25 +159,6 @@ class Gemini(JailedClient):
         begun = _call("invoke_agent", agent_name="generalist", prompt="Do it.")
         return [begun, *steps, _call("complete_task", result={"response": "Did it."})]
 
-    def govern(self) -> None:
-        """Write its settings."""
-        events = {
-            "BeforeTool": (),
-            **dict.fromkeys(("AfterTool", "BeforeAgent", "SessionStart", "SessionEnd"), ("told",)),
-            "AfterAgent": ("stop",),
-        }
-        hooks = {
-            event: [
-                {
-                    "hooks": [
-                        {"type": "command", "command": _line(self.name, words), "timeout": 30000}
-                    ]
-                }
-            ]
-            for event, words in events.items()
-        }
-        _write(self._settings, {**self._quiet, "hooks": hooks})
-
 
 class Copilot(JailedClient):
     """GitHub's."""
@@ -253,36 +187,6 @@ class Copilot(JailedClient):
         about = {"description": "a part of it", "prompt": "Do it.", "name": "part"}
         begun = _call("task", agent_type="general-purpose", mode="sync", **about)
         return [begun, *steps, {"text": "Did it."}]
-
-    def govern(self) -> None:
-        """Write its hooks."""
-        told = (
-            "postToolUse",
-            "postToolUseFailure",
-            "userPromptSubmitted",
-            "sessionStart",
-            "sessionEnd",
-            "subagentStart",
-            "preCompact",
-        )
-        events = {
-            "preToolUse": (),
-            **dict.fromkeys(told, ("told",)),
-            **dict.fromkeys(("agentStop", "subagentStop"), ("stop",)),
-        }
-        hooks = {
-            event: [
-                {
-                    "type": "command",
-                    "bash": _line(self.name, (*words, f"--event={event}")),
-                    "timeoutSec": 30,
-                }
-            ]
-            for event, words in events.items()
-        }
-        _write(
-            self.jail.home / ".copilot" / "hooks" / "interlock.json", {"version": 1, "hooks": hooks}
-        )
 
 
 class Opencode(JailedClient):
@@ -332,16 +236,6 @@ class Opencode(JailedClient):
         own = [sys.executable, "-I", opencode_session.__file__, str(program("opencode"))]
         return self.jail.play([*own, PROMPT, str(ended)], script, end)
 
-    def govern(self) -> None:
-        """Install the plugin."""
-        plugin = (Path(opencode.__file__).parent / "opencode_plugin.js").read_text()
-        given = {"@COMMAND@": [*HOOK, self.name], "@DEADLINE@": 25, "@WAITS@": []}
-        for mark, value in given.items():
-            plugin = plugin.replace(f'"{mark}"', json.dumps(value))
-        path = self.jail.home / ".config" / "opencode" / "plugins" / "interlock.js"
-        path.parent.mkdir()
-        path.write_text(plugin)
-
 
 CLIENTS: Final[Mapping[str, type[JailedClient]]] = {
     each.name: each for each in (ClaudeCode, Codex, Gemini, Copilot, Opencode)
@@ -364,10 +258,6 @@ def client_in_jail(name: str) -> Generator[JailedClient]:
 
 def _call(tool: str, **given: object) -> Step:
     return {"tool": {"name": tool, "input": given}}
-
-
-def _line(dialect: str, words: Sequence[str]) -> str:
-    return shlex.join([*HOOK, dialect, *words])
 
 
 def _write(path: Path, content: object) -> None:
