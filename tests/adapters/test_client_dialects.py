@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from adapters.client_readings import RUNS, call, is_sent_on, one_object, stop
 from interlock import Interlock, Run
 from interlock.adapters.clients.recognition import client_dialects, client_of
+from interlock.model.events import ActionObserved
 from interlock.model.hook import HookCall, HookReply
 from interlock.server.hooks.hook_desk import HookDesk
 from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.service.aio import LoopDriver
-from service.ledgers import operator_of
+from service.ledgers import events_of, operator_of
 
 PUSH = "git push --force origin main"
 UNFINISHED = (
@@ -123,6 +124,35 @@ def seen(client: str, command: str, number: int = 1) -> dict[str, Any]:
             return {**before, "toolResult": {"resultType": "success", "textResultForLlm": text}}
         case _:
             return {**before, "opencode": "seen", "output": "a", "exit_code": 0}
+
+
+def test_gemini_tells_below_the_output_how_a_command_ended() -> None:
+    client = Client("gemini")
+    lines = "\nExit Code: 1\nBackground PIDs: 8, 9\nProcess Group PGID: %d\n</untrusted_context>"
+    digests: set[str | None] = set()
+    for number in (1, 2):
+        client.says(call("gemini", "cat x", number=number))
+        wrote = f"<untrusted_context>\nOutput: cat: x: No such file{lines % (50 + number)}"
+        after = {**seen("gemini", "cat x", number), "tool_response": {"llmContent": wrote}}
+        client.says(after, "told")
+
+    (run,) = client.runs
+    for event in events_of(client.interlock.ledger, run.id):
+        if isinstance(event, ActionObserved):
+            assert (event.exit_code, event.output_bytes) == (1, len("cat: x: No such file"))
+            digests.add(event.output_digest)
+    assert len(digests) == 1
+    client.interlock.close()
+
+
+def test_what_gemini_was_told_at_the_start_is_not_what_a_run_is_for() -> None:
+    client = Client("gemini")
+    told = "<hook_context>Interlock governs this session.</hook_context>\n\nfix the parser"
+    client.says(prompt("gemini", told), "told")
+    client.says(call("gemini", "ls"))
+
+    assert [run.state.task for run in client.runs] == ["fix the parser"]
+    client.interlock.close()
 
 
 def told_stop(client: str, text: str, folder: Path) -> dict[str, Any]:
