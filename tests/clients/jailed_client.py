@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final
@@ -39,12 +40,19 @@ class JailedClient:
         """Return how it is started, to do what a prompt says and end."""
         raise NotImplementedError
 
-    def govern(self) -> None:
+    def govern(self, *options: str) -> None:
         """Put Interlock between the client and what it does, as a person would."""
         self.jail.environment["PATH"] = f"{program('.')}:/usr/local/bin:/usr/bin:/bin"
-        words = [sys.executable, "-I", "-m", "interlock", "install", self.name, "--yes"]
+        words = [sys.executable, "-I", "-m", "interlock", "install", self.name, "--yes", *options]
         installed = self.jail.play(words, ())
         assert installed.code == 0, installed
+
+    def edit_hooks(self, pattern: str, replacement: str) -> None:
+        """Change what was installed behind Interlock's back."""
+        path = self.jail.home / self.hooks
+        edited, count = re.subn(pattern, replacement, path.read_text())
+        assert count > 0
+        path.write_text(edited)
 
     def delegated(self, *steps: Step) -> list[Step]:
         """Return the script in which a sub-agent takes steps, and the agent waits for it."""
@@ -112,8 +120,16 @@ class Codex(JailedClient):
             "exec",
             "--skip-git-repo-check",
             "--dangerously-bypass-approvals-and-sandbox",
+            *self._trust,
             prompt,
         ]
+
+    _trust: Sequence[str] = ()
+
+    def edit_hooks(self, pattern: str, replacement: str) -> None:
+        """Change them, and have it trust them all the same: it would leave them out."""
+        super().edit_hooks(pattern, replacement)
+        self._trust = ("--dangerously-bypass-hook-trust",)
 
     def delegated(self, *steps: Step) -> list[Step]:
         """Return the script of its `spawn_agent` tool, beside which the agent goes on at once."""

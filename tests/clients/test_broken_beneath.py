@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.clients
 
 DESTRUCTIVE: Step = {"shell": "find ~ -delete"}
 DONE: Step = {"text": "Everything is done."}
+DEADLINE = r"(deadline=|DEADLINE_S = |STOP_S = |TOLD_S = )\d+"
+"""When a hook gives up, as the settings say it; in seconds."""
 WAITING: Step = {"shell": "until [ -e broken ]; do sleep 0.05; done"}
 
 
@@ -33,10 +36,7 @@ def test_the_server_is_killed_in_the_middle(client: JailedClient) -> None:
 
 
 def test_the_entry_of_the_hooks_is_gone(client: JailedClient) -> None:
-    settings = client.jail.home / client.hooks
-    written = settings.read_text()
-    assert hook_entry.__file__ in written
-    settings.write_text(written.replace(hook_entry.__file__, "/nowhere/hook_entry.py"))
+    client.edit_hooks(re.escape(hook_entry.__file__), "/nowhere/hook_entry.py")
 
     played = client.play({"shell": "touch ran.txt"}, DESTRUCTIVE, *[DONE] * 5)
 
@@ -45,6 +45,7 @@ def test_the_entry_of_the_hooks_is_gone(client: JailedClient) -> None:
 
 
 def test_the_ledger_is_locked(client: JailedClient) -> None:
+    client.edit_hooks(DEADLINE, r"\g<1>6")
     with ExitStack() as until_the_end:
 
         def lock() -> None:
@@ -55,7 +56,9 @@ def test_the_ledger_is_locked(client: JailedClient) -> None:
         played = client.play(WAITING, DESTRUCTIVE, DONE, meanwhile=broken_by(client.jail, lock))
 
     assert client.jail.victim.exists()
-    assert played.model_heard("interlock: "), played
+    # Copilot says itself that the hook failed, and keeps the reason back.
+    why = "hook" if client.name == "copilot" else "interlock: "
+    assert played.model_heard(why), played
 
 
 def broken_by(jail: Jail, breaks: Callable[[], None]) -> Callable[[], None]:

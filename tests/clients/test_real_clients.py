@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from clients.jail import Jail, Played, Step
-from clients.jailed_client import CLIENTS, JailedClient, client_in_jail
+from clients.jailed_client import CLIENTS, PROMPT, JailedClient, client_in_jail
 from interlock.model.arbitration import AUTOMATIC
 from interlock.model.events import ActionJudged
 from interlock.model.run import RunState
@@ -127,6 +128,14 @@ def test_the_console_shows_the_run(session: Session) -> None:
     assert DESTRUCTIVE in page.body.decode()
 
 
+def test_the_doctor_finds_nothing_wrong(session: Session) -> None:
+    words = [sys.executable, "-I", "-m", "interlock", "doctor"]
+    examined = session.jail.play(words, ())
+
+    assert examined.code == 0, examined
+    assert session.client.name in examined.output
+
+
 def test_a_sub_agent_is_governed_as_well(client: JailedClient) -> None:
     script = client.delegated({"shell": DESTRUCTIVE}, {"shell": "printf ran > harmless.txt"})
     played = client.play(*script, DONE, DONE)
@@ -134,6 +143,12 @@ def test_a_sub_agent_is_governed_as_well(client: JailedClient) -> None:
     assert client.jail.victim.exists()
     assert (client.jail.work / "harmless.txt").exists(), played
     assert played.model_heard(WHY), played
+    with client.jail.opened() as interlock:
+        runs = {run.id: run for run in runs_of(interlock)}
+    above = [run.ancestors for run in runs.values() if run.ancestors]
+    # Gemini tells nothing by which its sub-agents could be told apart.
+    assert len(above) == (0 if client.name == "gemini" else 1), runs
+    assert all(set(each) <= set(runs) for each in above)
 
 
 def test_an_early_stop_is_continued_until_the_counter_ends_it(client: JailedClient) -> None:
@@ -141,6 +156,26 @@ def test_an_early_stop_is_continued_until_the_counter_ends_it(client: JailedClie
 
     assert played.model_heard(AUTOMATIC), played
     assert len(played.heard) == 1 + RETRIES, played
+
+
+def test_claude_code_asks_over_http_and_does_nothing_while_no_server_runs() -> None:
+    script = ({"shell": "touch harmless.txt"}, {"shell": DESTRUCTIVE}, DONE)
+    serving = (
+        f"{sys.executable} -I -m interlock serve & "
+        'until [ -e ~/.local/state/interlock/run/server.json ]; do sleep 0.05; done; exec "$@"'
+    )
+    with client_in_jail("claude-code") as client:
+        client.govern("--transport", "http")
+        harmless = client.jail.work / "harmless.txt"
+
+        client.play(*script)
+        assert not harmless.exists()
+
+        words = ["sh", "-c", serving, "sh", *client.words(PROMPT)]
+        played = client.jail.play(words, script)
+        assert harmless.exists(), played
+        assert played.model_heard(WHY), played
+        assert client.jail.victim.exists()
 
 
 def test_opencode_run_ends_before_it_can_be_sent_on() -> None:
