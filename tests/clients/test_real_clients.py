@@ -166,6 +166,9 @@ def test_claude_code_asks_over_http_and_does_nothing_while_no_server_runs() -> N
     )
     with client_in_jail("claude-code") as client:
         client.govern("--transport", "http")
+        with client.jail.opened() as interlock:
+            own = interlock.add_agent(client.name, token=operator_of(interlock))
+        client.jail.environment["INTERLOCK_TOKEN"] = own
         harmless = client.jail.work / "harmless.txt"
 
         client.play(*script)
