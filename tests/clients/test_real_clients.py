@@ -116,6 +116,15 @@ def test_the_ledger_verifies_and_every_run_replays(session: Session) -> None:
     assert replayed.returncode == 0, replayed
 
 
+def test_what_the_models_used_is_on_record(session: Session) -> None:
+    with session.jail.opened() as interlock:
+        (run,) = runs_of(interlock)
+
+    # The scripted model says so each time; the last time the client may have ended before.
+    asked = len(session.played.heard)
+    assert run.input_tokens in (100 * asked, 100 * (asked - 1)), run
+
+
 def test_the_console_shows_the_run(session: Session) -> None:
     with session.jail.opened() as interlock:
         token = operator_of(interlock)
@@ -179,6 +188,20 @@ def test_claude_code_asks_over_http_and_does_nothing_while_no_server_runs() -> N
         assert harmless.exists(), played
         assert played.model_heard(WHY), played
         assert client.jail.victim.exists()
+
+
+def test_codex_asks_nobody_about_what_is_typed_into_a_process() -> None:
+    typed = {"session_id": r"$CAP:session ID (\d+)", "chars": "touch typed.txt; exit\n"}
+    with client_in_jail("codex") as client:
+        client.govern()
+        played = client.play(
+            {"tool": {"name": "exec_command", "input": {"cmd": "bash", "tty": True}}},
+            {"tool": {"name": "write_stdin", "input": typed}},
+            DONE,
+        )
+
+        assert (client.jail.work / "typed.txt").exists(), played
+        assert set(Session(client, played).judged()) == {"bash"}
 
 
 def test_opencode_run_ends_before_it_can_be_sent_on() -> None:
