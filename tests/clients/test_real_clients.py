@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ import pytest
 
 from clients.jail import Jail, Played, Step
 from clients.jailed_client import CLIENTS, PROMPT, JailedClient, client_in_jail
+from interlock.model.action import Action, ToolAction
 from interlock.model.arbitration import AUTOMATIC
 from interlock.model.events import ActionJudged
 from interlock.model.run import RunState
@@ -58,9 +60,15 @@ class Session(NamedTuple):
             for run in runs_of(interlock):
                 for event in events_of(interlock.ledger, run.id):
                     if isinstance(event, ActionJudged):
-                        said = str(getattr(event.action, "command", event.action))
-                        found.setdefault(said, []).append(event.decision)
+                        found.setdefault(command_of(event.action), []).append(event.decision)
         return found
+
+
+def command_of(action: Action) -> str:
+    """Return the line that a client's shell was to run; every call in these scripts has one."""
+    assert isinstance(action, ToolAction)
+    assert isinstance(action.params, str)
+    return json.loads(action.params)["command"]
 
 
 def runs_of(interlock: Interlock) -> Sequence[RunState]:
