@@ -19,7 +19,7 @@ SUMMARIES: Final = {
     "doctor": "Examine the hooks of every client here, and send a canary through each.",
     "serve": "Answer agents and people: HTTP, live events, and the console in a browser.",
     "run": "Run any agent's command as a governed run: judged, watched, paused and stopped.",
-    "mcp": "Stand in front of an MCP server, and see which of its tools have changed.",
+    "mcp": "Stand in front of an MCP server: judge what is asked of it, pass on the rest.",
     "check": "Ask whether a command, a tool call or an edit may happen.",
     "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
     "init": "Write a policy file that shows every key with its default, as comments.",

@@ -17,7 +17,7 @@ from interlock.errors import InputError, UnavailableError
 from interlock.views import units
 
 _ABOUT: Final = """\
-Stand in front of an MCP server: judge what is asked of it, and pass everything else on.
+Stand in front of an MCP server: judge what is asked of it, pass on the rest.
 
 \b
   interlock mcp -- npx -y @modelcontextprotocol/server-filesystem .
