@@ -239,6 +239,11 @@ def current_server_places(ledger: str) -> ServerPlaces:
     )
 
 
+def current_pin_file() -> Path:
+    """Return where it is noted what the tools of MCP servers were when they were first seen."""
+    return _state_folder(os.environ, Path.home()) / "mcp-pins.json"
+
+
 def current_demo_folder() -> Path:
     """Return where the demo keeps its own ledger: nothing of the user's is in it."""
     return _state_folder(os.environ, Path.home()) / "demo"

@@ -71,7 +71,7 @@ _OPERATORS = (
     "approve", "deny", "choose", "halt", "lift", "budget", "ledger operator", "ledger recover",
     "ledger anchor", "setup", "operator", "policy adopt", "loop freeze", "loop thaw", "loop cancel",
     "recommendations apply", "recommendations dismiss", "recommendations undo", "token", "login",
-    "ledger archive", "install", "uninstall",
+    "ledger archive", "install", "uninstall", "mcp trust",
 )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def test_every_method_is_known_to_decide_or_not(owner: type):
 def test_what_is_harmless_stays_free_and_nothing_else_is():
     for words in _TYPED:
         free = evaluate_command(f"interlock {words} 01a1").findings == ()
-        asked = ("init", "checkpoint restore", "loop run", "loop tick", "serve")
+        asked = ("init", "checkpoint restore", "loop run", "loop tick", "serve", "mcp serve")
         assert free == (not words.startswith((*_OPERATORS, *asked))), words
 
 

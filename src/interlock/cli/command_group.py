@@ -19,6 +19,7 @@ SUMMARIES: Final = {
     "doctor": "Examine the hooks of every client here, and send a canary through each.",
     "serve": "Answer agents and people: HTTP, live events, and the console in a browser.",
     "run": "Run any agent's command as a governed run: judged, watched, paused and stopped.",
+    "mcp": "Stand in front of an MCP server: judge what is asked of it, pass on the rest.",
     "check": "Ask whether a command, a tool call or an edit may happen.",
     "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
     "init": "Write a policy file that shows every key with its default, as comments.",
@@ -83,6 +84,7 @@ _HOMES: Final = {
         ("commands.operator_commands", "setup operator"),
         ("commands.access_commands", "token login"),
         ("commands.ledger_commands", "verify ledger"),
+        ("commands.mcp_command", "mcp"),
         ("commands.hook_command", "hook"),
     )
     for name in names.split()

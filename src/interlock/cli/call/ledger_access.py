@@ -141,6 +141,20 @@ def operator(interlock: Interlock, operation: str) -> Principal:
     return proven(interlock.governor.context, token, operation)
 
 
+def agree_as_person(interlock: Interlock, operation: str) -> Principal:
+    """Return who decides something that is not in the ledger: an operator, where it has one.
+
+    Elsewhere it takes what making the first operator takes, and a word typed at a terminal.
+    """
+    if has_operator(interlock.ledger):
+        return operator(interlock, operation)
+    check_setup(interlock.governor.context)
+    with terminal() as at:
+        if at.typed("type `accept` to go on") != "accept":
+            raise InputError("it was not accepted: nothing was changed")
+    return person_at("terminal")
+
+
 def agree_to_recovered(ledger: Ledger) -> Principal:
     """Return who lets a ledger that was saved take another's place: an operator, if it has one."""
     interlock = Interlock(Governor(ledger, default_policy(), SystemClock()))
@@ -156,13 +170,7 @@ def agree_to_accept(ledger: Ledger) -> Principal:
     Elsewhere it takes what making the first operator takes, and a word typed at a terminal.
     """
     interlock = Interlock(Governor(ledger, default_policy(), SystemClock()))
-    if has_operator(ledger):
-        return operator(interlock, "accept the ledger")
-    check_setup(interlock.governor.context)
-    with terminal() as at:
-        if at.typed("type `accept` to go on with what is there") != "accept":
-            raise InputError("it was not accepted: nothing was changed")
-    return person_at("terminal")
+    return agree_as_person(interlock, "accept the ledger")
 
 
 def _operator_name(interlock: Interlock) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from interlock.errors import NotPermittedError
 from interlock.ledger.ledger import Work
+from interlock.model.approval import Approval
 from interlock.model.events import PersonSpoke
 from interlock.model.principal import PrincipalKind
 from interlock.model.run import RunState
 from interlock.service.questions.question import Asking, Entry, Question
-from interlock.service.records import runs
+from interlock.service.records import approvals, runs
 from interlock.service.records.runs import NewRun
 
 
@@ -42,3 +43,14 @@ def person_heard(run_id: str) -> Question[PersonSpoke]:
         return asked.entry(PersonSpoke())
 
     return Entry(work)
+
+
+def client_answered(approval_id: str, *, agreed: bool) -> Question[Approval]:
+    """Return that a client's own user let one action happen, or refused it.
+
+    An adapter asks it on behalf of `person_at(client)`, for what that client showed its user and
+    nothing else. A client may answer in its user's place: it is on record as the client's word.
+    """
+    return Entry(
+        lambda asking: approvals.answer_at_client(*asking.of_approval(approval_id), agreed=agreed)
+    )

@@ -72,16 +72,38 @@ def settle_elsewhere(moment: Moment, approval_id: str) -> None:
         moment.append(ApprovalDecided(id=found.id, state=ApprovalState.CANCELLED, note=note))
 
 
+def answer_at_client(asked: Asked, approval: Approval, *, agreed: bool) -> Work[Approval]:
+    """Return the work of taking a client's word on one action: it lets nothing else happen."""
+    if asked.principal.kind is not PrincipalKind.PERSON or approval.subject is not Subject.ACTION:
+        raise NotPermittedError(
+            f"{asked.principal.kind.value} `{asked.principal.name}` may not answer this: whoever a"
+            " client asks decides about the one action that it shows"
+        )
+    return _decision(
+        asked, approval, ApprovalState.GRANTED if agreed else ApprovalState.DENIED, note=None
+    )
+
+
 def decide(
     asked: Asked, approval: Approval, state: ApprovalState, *, note: str | None, always: bool
 ) -> Work[Approval]:
     """Return the work of deciding an approval: the first one decides, the others are told."""
-    context, by = asked.context, asked.principal
+    by = asked.principal
     if by.kind is not PrincipalKind.OPERATOR:
         raise NotPermittedError(
             f"{by.kind.value} `{by.name}` may not decide approvals: only an operator may"
         )
+    return _decision(asked, approval, state, note=note, always=always)
 
+
+def _decision(
+    asked: Asked,
+    approval: Approval,
+    state: ApprovalState,
+    *,
+    note: str | None,
+    always: bool = False,
+) -> Work[Approval]:
     def plan(moment: Moment) -> Approval:
         transaction = moment.transaction
         current = transaction.approval(approval.id)
@@ -90,7 +112,7 @@ def decide(
         check_is_open(current, moment.now)
         _check_subject(current)
         _check_reason(transaction, current, state, note)
-        said = None if note is None else context.clean(note)
+        said = None if note is None else asked.context.clean(note)
         moment.append(ApprovalDecided(id=current.id, state=state, note=said, always=always))
         decided = transaction.approval(current.id)
         return current if decided is None else decided

@@ -1,0 +1,82 @@
+"""The run that a proxy asks in: one that is named, or its own for as long as it lives."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from typing import Final
+
+from interlock import processes, settings
+from interlock.errors import InterlockError
+from interlock.model.answers import Answer
+from interlock.model.principal import person_at
+from interlock.service.aio import AsyncInterlock, AsyncRun, LoopDriver
+from interlock.service.people.credentials import has_operator
+from interlock.service.questions.run_entries import client_answered
+
+CLIENT: Final = "mcp"
+"""What the record calls the client of such a run."""
+
+
+class GovernedRun:
+    """Opens the ledger and begins the run when the first question is asked."""
+
+    def __init__(self, *, task: str, run_id: str | None) -> None:
+        self._task = task
+        self._named = run_id or settings.current_run()
+        self._interlock: AsyncInterlock | None = None
+        self._run: AsyncRun | None = None
+        self._lock = asyncio.Lock()
+
+    async def begun(self, agent: str = "") -> AsyncRun:
+        """Return the run; whoever asks first begins it, in the name of an agent."""
+        if self._run is None:
+            async with self._lock:
+                if self._run is None:
+                    self._run = await self._begin(agent)
+        return self._run
+
+    async def _begin(self, agent: str) -> AsyncRun:
+        interlock = await self.opened()
+        # Nothing that the client runs decides, so the run is the client's.
+        process = processes.client_above(os.getpid()) or 0
+        if self._named is not None:
+            return await interlock.resume(self._named, process=process)
+        return await interlock.run(
+            self._task,
+            agent=agent or "agent",
+            client=CLIENT,
+            workspace=settings.working_folder(),
+            process=process,
+        )
+
+    async def opened(self) -> AsyncInterlock:
+        """Return the ledger that counts here."""
+        if self._interlock is None:
+            self._interlock = await AsyncInterlock.open()
+        return self._interlock
+
+    async def has_operator(self) -> bool:
+        """Whether there is somebody who looks at the inbox."""
+        interlock = await self.opened()
+        return await asyncio.to_thread(has_operator, interlock.ledger)
+
+    async def client_answered(self, answer: Answer, *, agreed: bool) -> None:
+        """Record what the client's user said to a question, for this one action."""
+        if answer.approval_id is not None:
+            interlock = await self.opened()
+            question = client_answered(answer.approval_id, agreed=agreed)
+            await interlock.governor.answered(question, person_at(CLIENT), LoopDriver())
+
+    async def close(self) -> None:
+        """End the run, if it is this one's own, and leave the ledger in good order."""
+        if self._interlock is None:
+            return
+        try:
+            if self._run is not None and self._named is None:
+                with contextlib.suppress(InterlockError):
+                    # What its agent still had to do is for its client to say, not for a server.
+                    await self._run.finish("stopped")
+        finally:
+            await self._interlock.close()
