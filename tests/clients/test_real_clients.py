@@ -198,7 +198,8 @@ def test_claude_code_asks_over_http_and_does_nothing_while_no_server_runs() -> N
         assert client.jail.victim.exists()
 
 
-def test_codex_asks_nobody_about_what_is_typed_into_a_process() -> None:
+def test_codex_opens_nothing_that_could_be_typed_into_unseen() -> None:
+    """It calls no hook for what is typed into a process: so none is begun that would run it."""
     typed = {"session_id": r"$CAP:session ID (\d+)", "chars": "touch typed.txt; exit\n"}
     with client_in_jail("codex") as client:
         client.govern()
@@ -208,7 +209,8 @@ def test_codex_asks_nobody_about_what_is_typed_into_a_process() -> None:
             DONE,
         )
 
-        assert (client.jail.work / "typed.txt").exists(), played
+        assert not (client.jail.work / "typed.txt").exists(), played
+        assert played.model_heard("opens an interpreter for what is typed into it later"), played
         assert set(Session(client, played).judged()) == {"bash"}
 
 

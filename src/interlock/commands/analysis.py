@@ -12,6 +12,7 @@ from interlock.commands.programs.program_tables import Programs
 from interlock.commands.shell.command import Command, Effect, EffectKind, Frame, Unresolved
 from interlock.commands.shell.fork_bombs import endless_forks
 from interlock.commands.shell.plain_lines import plain_pipelines
+from interlock.commands.shell.provenance import TYPED, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.syntax import parse, parsed_length
 from interlock.commands.shell.words import literal
@@ -24,6 +25,7 @@ _PIECE: Final = r"""(?:[^;&|\n()'"]++|'[^']*+'?|"[^"]*+"?)++"""
 _RUNS_NOTHING: Final = frozenset("{ } do done then else fi esac if while until for".split())
 """Pieces that only hold others together."""
 _OUTERMOST: Final = Frame()
+_TYPED_TO: Final = Frame(Stream(TYPED))
 _FIRST_WORD: Final = 80
 _SQL_WORDS: Final = frozenset(
     (
@@ -52,8 +54,11 @@ def analyze(
     longest: int,
     budget: Budget,
     shortcut: bool = True,
+    is_typed_to: bool = False,
 ) -> CommandAnalysis:
     """Follow a command line as a shell would, without running anything.
+
+    With `is_typed_to`, whoever starts it may type into it later, unseen.
 
     Where the `budget` is used up, that is what is found, beside all that was seen before.
     `shortcut` reads plain lines without the grammar; it changes the time, never the answer.
@@ -65,7 +70,7 @@ def analyze(
     else:
         budget.widen(len(command))
         try:
-            _follow(run, command, cwd, shortcut=shortcut)
+            _follow(run, command, cwd, _TYPED_TO if is_typed_to else _OUTERMOST, shortcut=shortcut)
         except TooComplex:
             run.give_up("it is too complex to be followed to its end", command, too_much=True)
     return CommandAnalysis(
@@ -75,42 +80,42 @@ def analyze(
     )
 
 
-def _follow(run: Simulation, command: str, cwd: str | None, *, shortcut: bool) -> None:
+def _follow(
+    run: Simulation, command: str, cwd: str | None, outermost: Frame, *, shortcut: bool
+) -> None:
     pipelines = plain_pipelines(command) if shortcut else None
     if pipelines is not None:
-        run.run_plain(pipelines, Scope.begun(cwd, project=cwd), _OUTERMOST)
+        run.run_plain(pipelines, Scope.begun(cwd, project=cwd), outermost)
     else:
-        _follow_by_grammar(run, command, cwd)
+        _follow_by_grammar(run, command, cwd, outermost)
     if _may_be_statement(command):
         from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
 
         scope = Scope.begun(cwd, project=cwd)
-        bare = run.bare("statement", command, scope, _OUTERMOST)
+        bare = run.bare("statement", command, scope, outermost)
         follow_statement(run, command, bare, scope)
 
 
-def _follow_by_grammar(run: Simulation, command: str, cwd: str | None) -> None:
+def _follow_by_grammar(run: Simulation, command: str, cwd: str | None, outermost: Frame) -> None:
     tree = parse(command)
     scope = Scope.begun(cwd, project=cwd)
     bomb = endless_forks(tree)
     if bomb:
-        run.note_effect(
-            EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, _OUTERMOST)
-        )
-    run.run(tree, tree.root, scope, _OUTERMOST)
+        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, outermost))
+    run.run(tree, tree.root, scope, outermost)
     if tree.broken:
-        _follow_pieces(run, command, cwd)
+        _follow_pieces(run, command, cwd, outermost)
         undoes = any(run.programs.of(each.program).files in _UNDOING for each in run.commands)
         besides = ", and it deletes or overwrites" if undoes else ""
         run.give_up(f"it is not a complete shell command{besides}", command, asks=undoes)
 
 
-def _follow_pieces(run: Simulation, command: str, cwd: str | None) -> None:
+def _follow_pieces(run: Simulation, command: str, cwd: str | None, outermost: Frame) -> None:
     """Look at each piece between operators by itself, so that nothing hides behind an error."""
     scope = Scope.begun(cwd, project=cwd)
     for piece in _pieces(command):
         if piece != command.strip() and piece not in _RUNS_NOTHING:
-            run.run_part(piece, scope, _OUTERMOST)
+            run.run_part(piece, scope, outermost)
 
 
 def _without_braces(piece: str) -> str:

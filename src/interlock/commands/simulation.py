@@ -36,6 +36,7 @@ from interlock.commands.shell.provenance import (
     ENVIRON,
     NOTHING,
     REMOTE,
+    TYPED,
     UNKNOWN_FILE,
     UNSEEN,
     Stream,
@@ -59,6 +60,20 @@ _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
 STANDARD_INPUT: Final = literal("standard input")
+_PROMPTS: Final = {
+    **dict.fromkeys("psql mysql mariadb pgcli mycli usql clickhouse-client".split(), 2),
+    **dict.fromkeys("ssh mosh telnet sqlite3 duckdb mongosh mongo".split(), 1),
+    **dict.fromkeys("redis-cli valkey-cli sudo doas su irb pry iex ghci tmux screen".split(), 0),
+    **dict.fromkeys(
+        "gdb lldb script expect machinectl nsenter vi vim nvim ed ex emacs".split(), 99
+    ),
+}
+"""Programs with a prompt of their own, and how many words they take and still show it."""
+_NO_PROMPT: Final = (
+    *("-c", "-e", "-f", "-N", "-W", "-Q", "--command", "--execute", "--eval", "--file"),
+    *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
+)
+"""Options with which they show none: what to run stands in the line, or there is nothing to."""
 _CACHED: Final = 256
 
 
@@ -261,6 +276,8 @@ class Simulation(Walker):
         command, known = run.command, self.programs.of(program)
         if frame.printed and frame.stdin.labels & ENVIRON and _shows(command, known):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
+        if frame.stdin.labels & TYPED and _waits_for_lines(command):
+            self.note_execution(STANDARD_INPUT, TYPED, command)
         if not program:
             # What the line itself puts together, and does not show, is hidden.
             hidden = argv[0].text.startswith("${") or bool(argv[0].labels & DECODED)
@@ -531,3 +548,10 @@ def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Sco
         if inner.folder is not None:
             scope.change_folder(inner.folder)
     return scope, frame
+
+
+def _waits_for_lines(command: Command) -> bool:
+    """Whether a program would run what is typed into it, and was given nothing else to run."""
+    most = _PROMPTS.get(command.program)
+    given = command.invocation
+    return most is not None and len(given.operands) <= most and not given.has(*_NO_PROMPT)

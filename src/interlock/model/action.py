@@ -65,6 +65,8 @@ Action = CommandAction | ToolAction | EditAction
 _SHAPES: Final = (
     "`command` (with `cwd`), `tool` with `params`, or `path` with `content` (and `old`)"
 )
+_SHELLS_OWN: Final = frozenset(("cwd", "stdin"))
+"""What a shell is told besides the line, which a person need not read."""
 _FIELDS: Final = {
     "command": frozenset(("id", "command", "cwd")),
     "tool": frozenset(("id", "tool", "params")),
@@ -83,15 +85,24 @@ def command_line(line: str | Sequence[str]) -> str:
 
 def call_text(call: ToolAction) -> str:
     """Return a call of a tool in one line; one that only runs a command line, as that line."""
-    match call.params:
+    match _known(call.params):
+        case {"command": str(line), **rest} if not set(rest) - _SHELLS_OWN:
+            folder = rest.get("cwd")
+            return f"{call.name}: {line}" + (f" (in {folder})" if folder else "")
         case str() as raw:
             return f"{call.name} {raw}"
-        case {"command": str(line), "cwd": str(folder), **rest} if not rest:
-            return f"{call.name}: {line} (in {folder})"
-        case {"command": str(line), **rest} if not rest:
-            return f"{call.name}: {line}"
         case params:
             return f"{call.name} {msgspec.json.encode(params).decode()}"
+
+
+def _known(params: Mapping[str, object] | str) -> Mapping[str, object] | str:
+    """Return parameters as a table, where the text that they are recorded as is one."""
+    if isinstance(params, str):
+        try:
+            return msgspec.json.decode(params, type=dict[str, object])
+        except (ValueError, RecursionError):
+            return params
+    return params
 
 
 def action_given(given: Action | Mapping[str, object]) -> Action:

@@ -18,6 +18,7 @@ from interlock.adapters.clients.transcripts import TranscriptReader, codex_calls
 from interlock.model.hook import HookCall, HookReply, ModelCall
 
 _NAME: Final = "codex"
+_SHELL: Final = "Bash"
 _HEARS: Final = {Occasion.CALL: "PreToolUse", Occasion.BEGAN: "SessionStart"}
 """Where it takes up what the agent should hear."""
 
@@ -30,8 +31,14 @@ class Codex(ClientDialect):
         self._transcripts = TranscriptReader(codex_calls)
 
     def event(self, call: HookCall) -> ClientEvent:
-        """Return what it says; whether anybody is there, its hooks cannot make use of."""
-        return event_of(payload_of(call, ClaudePayload), _NAME)
+        """Return what it says; whether anybody is there, its hooks cannot make use of.
+
+        What its shell starts stays open, and no hook is called for what is typed into it then.
+        """
+        event = event_of(payload_of(call, ClaudePayload), _NAME)
+        if event.tool == _SHELL and isinstance(event.params, Mapping):
+            return replace(event, params={**event.params, "stdin": "open"})
+        return event
 
     def say(self, event: ClientEvent, reaction: Reaction) -> HookReply:
         """Return a reaction as it understands it."""

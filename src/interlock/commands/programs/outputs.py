@@ -23,6 +23,7 @@ from interlock.commands.shell.provenance import (
     REMOTE,
     SECRET,
     STAND_IN,
+    TYPED,
     UNSEEN,
     Stream,
     joined,
@@ -147,7 +148,9 @@ def _padded(text: str, width: str) -> str:
 def _something(run: Execution) -> Stream:
     """What is made of a text that the line shows is not computed, and may be anything."""
     shown = DECODED if run.stdin.text else 0
-    return Stream(_labels_of_operands(run) | run.stdin.labels & ~STAND_IN | shown)
+    # What is typed in reaches what a program prints only where that passes on what it reads.
+    passed_on = run.stdin.labels & ~(STAND_IN | TYPED)
+    return Stream(_labels_of_operands(run) | passed_on | shown)
 
 
 def _echo(run: Execution) -> Stream:

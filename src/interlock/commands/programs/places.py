@@ -14,6 +14,7 @@ from interlock.commands.shell.provenance import (
     REMOTE,
     SECRET,
     SYSTEM_FILE,
+    TYPED,
     UNKNOWN_FILE,
     Stream,
 )
@@ -118,6 +119,8 @@ class Places:
             return Stream(written.labels | target.labels, written.text)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             return Stream(REMOTE)
+        if path == "/dev/tty":
+            return Stream(TYPED)
         bits = self.of(path, scope.project)
         labels = target.labels | (SECRET if bits & CREDENTIAL else 0)
         if bits & (SYSTEM | HISTORY):

@@ -27,6 +27,8 @@ PICKED: Final = 256
 """A part of the environment that a filter picked out."""
 SYSTEM_FILE: Final = 512
 """Read from the system's own files."""
+TYPED: Final = 1024
+"""Is typed in later, into what the line has started: nobody has seen it."""
 STAND_IN: Final = 64
 """A name that is written in place of the real one, which only the run knows: one by `mktemp`, say.
 
@@ -43,6 +45,7 @@ NAMES: Final = {
     "shell": SHELL,
     "picked": PICKED,
     "system-file": SYSTEM_FILE,
+    "typed": TYPED,
 }
 
 

@@ -51,7 +51,12 @@ def inspect(action: Action, policy: CompiledPolicy) -> Inspection:
 
 
 def lowered(
-    command: str, cwd: str | None, policy: CompiledPolicy, budget: Budget | None = None
+    command: str,
+    cwd: str | None,
+    policy: CompiledPolicy,
+    budget: Budget | None = None,
+    *,
+    is_typed_to: bool = False,
 ) -> CommandAnalysis:
     """Return what a command line would run; the `budget` is that of the whole question."""
     return analyze(
@@ -62,6 +67,7 @@ def lowered(
         nesting=policy.config.limits.nesting,
         longest=policy.config.limits.command_bytes,
         budget=budget or Budget(),
+        is_typed_to=is_typed_to,
     )
 
 
@@ -164,7 +170,7 @@ class CommandLine:
         """What broke the reader."""
         if not self.is_oversize:
             try:
-                self.lowered = memory.lowered(self.line, self.cwd)
+                self.lowered = memory.lowered(self.line, self.cwd, is_typed_to=payload.is_typed_to)
             except Exception as error:  # noqa: BLE001 - a reader that breaks must not let anything through
                 self.failure = error
         self.joined = _joined(self.line, self.lowered)
@@ -315,13 +321,18 @@ class _Memory:
         self.limits = policy.config.limits
         self.carriers = policy.config.tools.carriers
         self._budget = Budget()
-        self._lowered: dict[tuple[str, str | None], CommandAnalysis] = {}
+        self._lowered: dict[tuple[str, str | None, bool], CommandAnalysis] = {}
         self._matches: dict[str, Sequence[SecretMatch]] = {}
 
-    def lowered(self, command: str, cwd: str | None) -> CommandAnalysis:
-        found = self._lowered.get((command, cwd))
+    def lowered(
+        self, command: str, cwd: str | None, *, is_typed_to: bool = False
+    ) -> CommandAnalysis:
+        key = command, cwd, is_typed_to
+        found = self._lowered.get(key)
         if found is None:
-            found = self._lowered[command, cwd] = lowered(command, cwd, self._policy, self._budget)
+            found = self._lowered[key] = lowered(
+                command, cwd, self._policy, self._budget, is_typed_to=is_typed_to
+            )
         return found
 
     def search(self, tool: str, params: Mapping[str, object], carried: Sequence[Payload]) -> Found:

@@ -26,6 +26,8 @@ _PATCH_HEADS: Final = (
     "copy to ",
     "diff --git ",
 )
+OPEN: Final = "open"
+"""What the parameter `stdin` of a shell's call says where more can be typed into it."""
 _CHARACTERS: Final = 0x110000
 _NO_FILE: Final = "/dev/null"
 _FILE_ADDRESS: Final = re.compile(
@@ -56,6 +58,8 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
 
     command: str | None = None
     cwd: str | None = None
+    is_typed_to: bool = False
+    """Whether more can be typed into what the command starts, which nobody is asked about."""
     path: str | None = None
     content: str = ""
     old: str | None = None
@@ -78,7 +82,7 @@ def payloads_of(
             continue
         cwd = _text(_first(params, carrier.cwd))
         for line in _commands(params, carrier.command):
-            yield Payload(command=line, cwd=cwd)
+            yield Payload(command=line, cwd=cwd, is_typed_to=params.get("stdin") == OPEN)
         yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
 
 
