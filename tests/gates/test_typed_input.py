@@ -59,16 +59,16 @@ def _rules(command: str, **more: object) -> list[str]:
 
 @pytest.mark.parametrize("command", OPENING.splitlines())
 def test_a_program_that_would_run_it_needs_a_person(command: str) -> None:
-    assert RULE in _rules(command, stdin="open")
+    assert RULE in _rules(command, interactive=True)
     assert RULE not in _rules(command)
 
 
 @pytest.mark.parametrize("command", NOT_OPENING.splitlines())
 def test_one_that_was_given_something_else_to_run_does_not(command: str) -> None:
-    assert RULE not in _rules(command, stdin="open")
+    assert RULE not in _rules(command, interactive=True)
 
 
 def test_it_is_asked_about() -> None:
-    call = ToolAction(name="Bash", params={"command": "bash", "stdin": "open"})
+    call = ToolAction(name="Bash", params={"command": "bash", "interactive": True})
 
     assert judge(call, gates_with("")).decision is Decision.REQUIRE_CONFIRMATION

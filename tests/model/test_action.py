@@ -75,7 +75,7 @@ def test_a_list_of_words_is_quoted_as_a_shell_wants_it() -> None:
         ({"command": "ls", "timeout": 9}, 'Bash {"command":"ls","timeout":9}'),
         ({"command": 7}, 'Bash {"command":7}'),
         ('{"command": ', 'Bash {"command": '),
-        ('{"command":"ls","cwd":"/","stdin":"open"}', "Bash: ls (in /)"),
+        ('{"command":"ls","cwd":"/","interactive":true}', "Bash: ls (in /)"),
         ('{"command":"ls","timeout":9}', 'Bash {"command":"ls","timeout":9}'),
     ],
 )

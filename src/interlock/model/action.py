@@ -65,7 +65,7 @@ Action = CommandAction | ToolAction | EditAction
 _SHAPES: Final = (
     "`command` (with `cwd`), `tool` with `params`, or `path` with `content` (and `old`)"
 )
-_SHELLS_OWN: Final = frozenset(("cwd", "stdin"))
+_SHELLS_OWN: Final = frozenset(("cwd", "interactive"))
 """What a shell is told besides the line, which a person need not read."""
 _FIELDS: Final = {
     "command": frozenset(("id", "command", "cwd")),

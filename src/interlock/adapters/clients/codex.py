@@ -37,7 +37,7 @@ class Codex(ClientDialect):
         """
         event = event_of(payload_of(call, ClaudePayload), _NAME)
         if event.tool == _SHELL and isinstance(event.params, Mapping):
-            return replace(event, params={**event.params, "stdin": "open"})
+            return replace(event, params={**event.params, "interactive": True})
         return event
 
     def say(self, event: ClientEvent, reaction: Reaction) -> HookReply:

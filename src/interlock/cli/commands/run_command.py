@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from interlock.adapters.supervision.sandbox import Sandbox
 
 _ABOUT: Final = """\
-Run any agent's command as a governed run, with or without hooks of its own.
+Run any agent's command as a governed run: judged, watched, paused and stopped.
 
 The command is judged before it starts. What it prints passes through unchanged; from that and
 from its time Interlock tells whether it should go on. A pause stops every process of it until a

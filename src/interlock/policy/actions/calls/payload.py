@@ -26,8 +26,8 @@ _PATCH_HEADS: Final = (
     "copy to ",
     "diff --git ",
 )
-OPEN: Final = "open"
-"""What the parameter `stdin` of a shell's call says where more can be typed into it."""
+_TYPED_TO: Final = "interactive"
+"""The parameter that says so where more can be typed into what a shell's call starts."""
 _CHARACTERS: Final = 0x110000
 _NO_FILE: Final = "/dev/null"
 _FILE_ADDRESS: Final = re.compile(
@@ -82,7 +82,7 @@ def payloads_of(
             continue
         cwd = _text(_first(params, carrier.cwd))
         for line in _commands(params, carrier.command):
-            yield Payload(command=line, cwd=cwd, is_typed_to=params.get("stdin") == OPEN)
+            yield Payload(command=line, cwd=cwd, is_typed_to=params.get(_TYPED_TO) is True)
         yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
 
 
