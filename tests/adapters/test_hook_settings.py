@@ -138,7 +138,7 @@ def test_it_is_written_as_the_file_is_written() -> None:
         ('{"a" 1}', "1:6", "expected `:`"),
         ('{"a": 1\n "b": 2}', "2:2", "expected `,` or `}`"),
         ('{"a": [1 2]}', "1:10", "expected `,` or `]`"),
-        ('{"a": tru}', "1:7", "expected a value"),
+        ('{"a": tr}', "1:7", "expected a value"),
         ('{"a": 01}', "1:8", "expected `,` or `}`"),
         ('{"a": "\n"}', "1:7", "expected a value"),
         ('{"a": 1', "1:8", "expected `,` or `}`"),
