@@ -13,10 +13,12 @@ from interlock.model.answers import Answer
 from interlock.model.principal import person_at
 from interlock.service.aio import AsyncInterlock, AsyncRun, LoopDriver
 from interlock.service.people.credentials import has_operator
+from interlock.service.people.operators import token_names
 from interlock.service.questions.run_entries import client_answered
 
 CLIENT: Final = "mcp"
 """What the record calls the client of such a run."""
+_NO_NAME: Final = "agent"
 
 
 class GovernedRun:
@@ -40,12 +42,14 @@ class GovernedRun:
     async def _begin(self, agent: str) -> AsyncRun:
         interlock = await self.opened()
         # Nothing that the client runs decides, so the run is the client's.
-        process = processes.client_above(os.getpid()) or 0
+        process = processes.client_above(os.getpid())
         if self._named is not None:
             return await interlock.resume(self._named, process=process)
+        # Whoever has a token shows it: a name alone is nobody's but the client's.
+        taken = await asyncio.to_thread(token_names, interlock.ledger)
         return await interlock.run(
             self._task,
-            agent=agent or "agent",
+            agent=agent if agent and agent not in taken else _NO_NAME,
             client=CLIENT,
             workspace=settings.working_folder(),
             process=process,
