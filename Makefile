@@ -37,8 +37,11 @@ run: $(STAMP)  ## Serve a demo: agents at work, and a console to look at them
 test: $(STAMP) browser  ## Run every check and every test
 	@$(MAKE) --no-print-directory --jobs=$(CORES) lint docs types suite
 
-# The tests of the console look at it in a real browser.
+# The tests of the console look at it in a real browser, those of sandboxes try to get out of them.
 browser:
+	@command -v bwrap >/dev/null \
+		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; } \
+		|| echo "no bubblewrap: its tests are skipped; install it with 'apt-get install bubblewrap'"
 	@command -v chromium chromium-browser google-chrome >/dev/null \
 		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends chromium >/dev/null; } \
 		|| echo "no browser: its tests are skipped; install one with 'apt-get install chromium'"

@@ -396,6 +396,24 @@ def test_what_models_used_is_read_from_the_clients_own_record_and_counted_once(
     client.interlock.close()
 
 
+def test_a_session_that_is_gone_on_with_counts_what_is_new_only(tmp_path: Path) -> None:
+    """Its transcript goes on, and the run that it was at first has ended."""
+    client, record = Client("codex"), tmp_path / "record.jsonl"
+    for number in (1, 2):
+        usage = {"last_token_usage": {"input_tokens": 20, "output_tokens": 5}}
+        info = {"total_token_usage": {"total_tokens": 25 * number}, **usage}
+        line = {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+        with record.open("ab") as file:
+            file.write(msgspec.json.encode(line) + b"\n")
+        client.says(call("codex", "ls", number=number))
+        done = {**stop("codex", "All three bugs are fixed."), "transcript_path": str(record)}
+        client.says(done, "stop")
+        client.says(end("codex"), "told")
+
+    assert [run.state.spent.tokens for run in client.runs] == [25, 25]
+    client.interlock.close()
+
+
 def test_what_opencodes_models_used_its_plugin_tells() -> None:
     client = Client("opencode")
     used = [{"id": "m-1", "model": "m", "input": 10, "output": 5, "cache_read": 10}]

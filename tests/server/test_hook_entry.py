@@ -51,6 +51,22 @@ def test_without_a_server_one_is_started_that_answers_from_then_on(home: Home) -
     assert listening == home.running()
 
 
+def test_a_server_that_hooks_started_makes_room_for_one_with_a_console(home: Home) -> None:
+    home.hook(HARMLESS)
+    started = home.running()
+    command = [sys.executable, "-I", "-m", "interlock", "serve", "--port=0", "--json"]
+    with subprocess.Popen(command, env=home.environment, stdout=subprocess.PIPE, cwd="/") as server:
+        assert server.stdout is not None
+        told = msgspec.json.decode(server.stdout.readline())
+        refused = home.hook(DANGEROUS)
+        server.terminate()
+
+    assert started is not None
+    assert (told["pid"], told["url"] is None) == (server.pid, False)
+    assert started.pid != server.pid
+    assert refused.returncode == 2
+
+
 def test_of_two_hooks_at_once_one_starts_the_server(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

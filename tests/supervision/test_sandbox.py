@@ -126,6 +126,33 @@ def test_a_command_is_held_to_its_workspace(kind: str, tmp_path: Path) -> None:
     assert ("still writable" in said) is not is_whole
 
 
+def test_a_home_that_is_worked_in_keeps_our_own_files_back(tmp_path: Path) -> None:
+    if not _available(BUBBLEWRAP):
+        pytest.skip("this system has no bubblewrap")
+    _a_home(tmp_path)
+    home = tmp_path / "home"
+    environment = _environment(tmp_path)
+    once = [sys.executable, "-m", "interlock", "run", "--", "/bin/true"]
+    subprocess.run(once, cwd=home, env=environment, check=True, stdin=subprocess.DEVNULL)
+    files = [path for path in (home / ".local").rglob("*") if path.is_file()]
+    files += [path for path in (home / ".config").rglob("*") if path.is_file()]
+    tries = [f"cat {path}; rm -f {path}; echo x > {path}.new" for path in files]
+    (home / "prisoner.sh").write_text("\n".join([*tries, "echo tried"]))
+
+    ended = subprocess.run(
+        [*once[:4], "--sandbox", BUBBLEWRAP, "--", "sh", "prisoner.sh"],
+        cwd=home,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+
+    assert ended.stdout == b"tried\n", ended.stderr
+    assert {path.name for path in files} >= {"ledger.db"}
+    assert all(path.exists() and not Path(f"{path}.new").exists() for path in files)
+
+
 def _a_home(tmp_path: Path) -> Path:
     """Make a home folder with what is to be kept from the command; return its workspace."""
     home, workspace = tmp_path / "home", tmp_path / "work"

@@ -186,6 +186,7 @@ class ServerProcess:
             ledger=self._desk.ledger.store.name,
             since=self._desk.now(),
             is_demo=self._options.is_demo,
+            ends_itself=self._options.idle_s is not None,
         )
 
     async def _answer(
@@ -348,15 +349,22 @@ def own_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def only_server(places: ServerPlaces) -> Generator[Listening | None]:
-    """Be the one server of a ledger on this machine; yield the other one where there is one."""
+def only_server(options: ServerOptions) -> Generator[Listening | None]:
+    """Be the one server of a ledger on this machine; yield the other one where there is one.
+
+    One that hooks have started has no console: it ends, where a person starts one that has.
+    """
+    places, has_console = options.places, options.host is not None
     own_folder(places.folder)
     with places.lock.open("a") as lock:
         while not locked(lock):
             other = running_server(places)
-            if other is not None:
+            if other is not None and not (has_console and other.ends_itself):
                 yield other
                 return
+            if other is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(other.pid, signal.SIGTERM)
             # It is about to say where it is, or about to end.
             time.sleep(_MOMENT_S)
         yield None

@@ -21,6 +21,8 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     ledger: str
     since: int
     is_demo: bool = False
+    ends_itself: bool = False
+    """Whether it was started for hooks alone, and ends when nobody asks any more."""
 
 
 _LISTENING: Final = msgspec.json.Decoder(Listening)

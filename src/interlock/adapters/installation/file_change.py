@@ -46,7 +46,7 @@ class FileChange(NamedTuple):
         if content_of(self.path) != self.before:
             raise InputError(f"`{self.path}` was changed meanwhile: nothing was done, try again")
         if self.is_first and self.before is not None:
-            _write(_beside(self.path, _BACKUP), self.before)
+            _write(_beside(self.path, _BACKUP), self.before, like=self.path)
         if self.after is None:
             self.path.unlink()
         elif self.changes:
@@ -112,15 +112,18 @@ def _forget(path: Path) -> None:
             folder.rmdir()
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file as a whole, through a link to where it leads, with the rights that it had."""
+def _write(path: Path, content: bytes, like: Path | None = None) -> None:
+    """Write a file as a whole, through a link to where it leads, with the rights that it had.
+
+    A new one may have those of the file that it is `like`.
+    """
     target = Path(os.path.realpath(path))
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _NEW)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             with suppress(FileNotFoundError):
-                had = target.stat()
+                had = (like if like is not None and not target.exists() else target).stat()
                 os.fchmod(descriptor, had.st_mode & 0o7777)
                 if (had.st_uid, had.st_gid) != (os.getuid(), os.getgid()):
                     os.fchown(descriptor, had.st_uid, had.st_gid)

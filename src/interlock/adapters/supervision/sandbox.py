@@ -83,6 +83,8 @@ def bubblewrap_words(allowed: Confinement) -> Iterator[str]:
     """Yield the options that make the command's file system what it may reach."""
     for path in allowed.writable:
         yield from ("--bind", str(path), str(path))
+    yield from _protecting(allowed)
+    # Last of all, so that nothing is mounted over it again.
     for path in allowed.hidden:
         if path.is_dir():
             yield from ("--tmpfs", str(path), "--chmod", "0700", str(path))
@@ -93,8 +95,14 @@ def bubblewrap_words(allowed: Confinement) -> Iterator[str]:
     for path in allowed.hidden:
         if path.is_dir():
             yield from ("--remount-ro", str(path))
+
+
+def _protecting(allowed: Confinement) -> Iterator[str]:
+    """Yield what keeps single places in a writable folder as they are."""
     held: set[Path] = set()
     for path in (*allowed.protected, *_within(allowed.shown, allowed.writable)):
+        if _within((path,), allowed.hidden):
+            continue
         for folder in _folders_between(path, allowed.writable):
             if folder not in held:
                 # What is mounted cannot be moved out of the way.

@@ -148,7 +148,7 @@ def run_server(
     from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
     from interlock.server.upkeep import archive_what_is_old, notify_people  # noqa: PLC0415 - the same
 
-    with only_server(options.places) as other:
+    with only_server(options) as other:
         if other is not None:
             (when_other or _show_other)(other)
             return

@@ -5,12 +5,13 @@ INVARIANT: whatever goes wrong, the reply is a no that the client understands, w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, assert_never, cast
 
 from msgspec.structs import replace
 
-from interlock.errors import InputError, InterlockError, UnfinishedError
+from interlock.errors import InputError, InterlockError, KeyConflictError, UnfinishedError
 from interlock.ledger.chain import decoded
 from interlock.model.answers import StepAnswer
 from interlock.model.events import ActionJudged, ActionObserved, StopJudged
@@ -110,7 +111,8 @@ class HookDesk:
             return None
         run = self._words(await self._sessions.run_of(session, call, asker), asker)
         try:
-            return await self._with_usage(run, request.question, call, dialect)
+            await self._note_usage(run, request, call, dialect)
+            return await self._asked(run, request.question)
         except InputError:
             # It may have been finished elsewhere: then the session goes on as another run.
             self._sessions.forget(session)
@@ -126,22 +128,29 @@ class HookDesk:
         principal = None if asker is None else asker.principal
         return RunOperations(self._governor, run_id, self._driver, principal)
 
-    async def _with_usage(
-        self, run: RunOperations, question: HookQuestion, call: HookCall, dialect: Dialect
-    ) -> HookAnswer:
-        """Answer, knowing what the models were used for until now."""
-        if not isinstance(question, PromptHeard):
-            used = await self._driver.outside(lambda: self._untold(run.id, dialect.used(call)))
-            for each in used:
-                await run.usage(each.usage, model=each.model, key=each.key)
-        return await self._asked(run, question)
+    async def _note_usage(
+        self, run: RunOperations, request: HookRequest, call: HookCall, dialect: Dialect
+    ) -> None:
+        """Put on record what models were used for since the last time."""
+        if isinstance(request.run, str) or isinstance(request.question, PromptHeard):
+            return
+        used = await self._driver.outside(lambda: dialect.used(call))
+        if used:
+            runs = await self._sessions.all_of(request.run)
+            for each in await self._driver.outside(lambda: self._untold(run.id, runs, used)):
+                with contextlib.suppress(KeyConflictError):
+                    # It was told while it was still being written: what it came to then counts.
+                    await run.usage(each.usage, model=each.model, key=each.key)
 
-    def _untold(self, run_id: str, used: Sequence[ModelCall]) -> list[ModelCall]:
-        """Return the calls behind the last one that is on record."""
+    def _untold(
+        self, run_id: str, runs: Sequence[str], used: Sequence[ModelCall]
+    ) -> list[ModelCall]:
+        """Return the calls behind the last one that any run of the session has on record."""
         context = self._governor.context_of(self._governor.run(run_id).project)
         rows, untold = self._governor.ledger.rows, list[ModelCall]()
         for each in reversed(used):
-            if rows.key(run_id, key_of(context, "usage", each.key)) is not None:
+            key = key_of(context, "usage", each.key)
+            if any(rows.key(name, key) is not None for name in reversed(runs)):
                 break
             untold.append(each)
         return untold[::-1]

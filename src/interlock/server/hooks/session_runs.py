@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,16 @@ class SessionRuns:
         named = call.env.get("INTERLOCK_RUN")
         state = None if named is None else await self._driver.outside(lambda: self._state(named))
         return named if state is not None and state.status is RunStatus.RUNNING else None
+
+    async def all_of(self, session: HookSession) -> list[str]:
+        """Return every run that a session has been, the first one first."""
+
+        def found() -> list[str]:
+            names = (run_of_session(session, number) for number in range(_MOST_RUNS))
+            rows = self._governor.ledger.rows
+            return list(itertools.takewhile(lambda name: rows.run(name) is not None, names))
+
+        return await self._driver.outside(found)
 
     def forget(self, session: HookSession) -> None:
         """Look the run of a session up anew next time: it may have been finished elsewhere."""
