@@ -17,6 +17,7 @@ from interlock.model.events import RunFinished
 from interlock.model.run import LEDGER_RUN
 from mcp_proxy.ends import GREETING, Home, Json
 from patience import LONG_ENOUGH_S
+from service.ledgers import operator_of
 
 _SERVER = Path(__file__).with_name("line_server.py")
 _HELLO: Json = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": GREETING}
@@ -63,6 +64,36 @@ def test_a_whole_conversation(home: Home):
         (run,) = [each for each in interlock.ledger.rows.runs(limit=5) if each.id != LEDGER_RUN]
         assert (run.agent, run.status) == ("tester", "finished")
     assert isinstance(home.events()[-1], RunFinished)
+
+
+def test_what_a_person_agrees_to_goes_through_in_the_next_session_once(home: Home):
+    with home.opened() as interlock:
+        token = operator_of(interlock)
+    push = _call(1, command="git push --force origin main")
+    asked = _asked(home, "", _HELLO, push)[0][-1]["result"]
+    with home.opened() as interlock:
+        (question,) = interlock.approvals()
+        interlock.approve(question.id, token=token)
+
+    again, once_more = (_asked(home, "", _HELLO, push)[0][-1]["result"] for _ in range(2))
+
+    assert asked["isError"] is True
+    assert question.id in asked["content"][0]["text"]
+    assert not again.get("isError")
+    assert once_more["isError"] is True
+
+
+def test_nothing_to_read_from_is_said(home: Home):
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "interlock", "mcp", "--", "true"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=home.folder,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"Error: standard input and output are not pipes")
 
 
 def test_a_server_that_dies_is_told_as_a_result(home: Home):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +17,10 @@ from interlock.errors import InputError, UnavailableError
 
 _ENDS_WITHIN_S: Final = 5.0
 _DIES_WITHIN_S: Final = 2.0
+_NO_PIPES: Final = (
+    "standard input and output are not pipes: a client runs this and speaks MCP through them;"
+    " `--listen` serves HTTP instead"
+)
 
 
 class LineChannel:
@@ -57,6 +62,9 @@ async def standard_streams() -> AsyncGenerator[LineChannel]:
 
     INVARIANT: standard output is the wire, and nothing but messages is written to it.
     """
+    if not os.isatty(0) and stat.S_ISCHR(os.fstat(0).st_mode):
+        # The system says yes to waiting for `/dev/null`, and then that it cannot be waited for.
+        raise InputError(_NO_PIPES)
     wire = os.dup(1)
     os.dup2(2, 1)
     loop = asyncio.get_running_loop()
@@ -71,10 +79,7 @@ async def standard_streams() -> AsyncGenerator[LineChannel]:
             os.fdopen(wire, "wb", 0),
         )
     except ValueError as error:
-        raise InputError(
-            "standard input and output are not pipes: a client runs this and speaks MCP through"
-            " them; `--listen` serves HTTP instead"
-        ) from error
+        raise InputError(_NO_PIPES) from error
     channel = LineChannel(reader, asyncio.StreamWriter(transport, protocol, None, loop))
     try:
         yield channel

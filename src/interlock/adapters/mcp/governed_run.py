@@ -11,6 +11,7 @@ from interlock import processes, settings
 from interlock.errors import InterlockError
 from interlock.model.answers import Answer
 from interlock.model.principal import person_at
+from interlock.model.run import RunState
 from interlock.service.aio import AsyncInterlock, AsyncRun, LoopDriver
 from interlock.service.people.credentials import has_operator
 from interlock.service.people.operators import token_names
@@ -19,6 +20,7 @@ from interlock.service.questions.run_entries import client_answered
 CLIENT: Final = "mcp"
 """What the record calls the client of such a run."""
 _NO_NAME: Final = "agent"
+_MOST_LOOKED_AT: Final = 100
 
 
 class GovernedRun:
@@ -47,13 +49,33 @@ class GovernedRun:
             return await interlock.resume(self._named, process=process)
         # Whoever has a token shows it: a name alone is nobody's but the client's.
         taken = await asyncio.to_thread(token_names, interlock.ledger)
+        name = agent if agent and agent not in taken else _NO_NAME
+        own = processes.own_name() if process is None else processes.process_name(process)
+        left = await asyncio.to_thread(self._left_open, interlock, name, own)
+        if left is not None:
+            return await interlock.resume(left, process=process)
         return await interlock.run(
             self._task,
-            agent=agent if agent and agent not in taken else _NO_NAME,
+            agent=name,
             client=CLIENT,
             workspace=settings.working_folder(),
             process=process,
         )
+
+    def _left_open(self, interlock: AsyncInterlock, agent: str, own: str) -> str | None:
+        """Return the run of an earlier proxy for the same server here that a person was asked in.
+
+        What they agreed to since then is let through there, and nowhere else.
+        """
+        folder = str(settings.working_folder().absolute())
+        rows = interlock.ledger.rows.runs(limit=_MOST_LOOKED_AT, status="running", agent=agent)
+        for row in rows:
+            state = interlock.governor.state(row.id)
+            is_same = (state.client, state.task, state.workspace) == (CLIENT, self._task, folder)
+            is_left = state.process == own or not processes.is_alive(state.process)
+            if is_same and is_left and _waits(state):
+                return row.id
+        return None
 
     async def opened(self) -> AsyncInterlock:
         """Return the ledger that counts here."""
@@ -81,6 +103,12 @@ class GovernedRun:
             if self._run is not None and self._named is None:
                 with contextlib.suppress(InterlockError):
                     # What its agent still had to do is for its client to say, not for a server.
-                    await self._run.finish("stopped")
+                    if not _waits(await self._run.state()):
+                        await self._run.finish("stopped")
         finally:
             await self._interlock.close()
+
+
+def _waits(state: RunState) -> bool:
+    """Whether a person was asked in a run, and what they say has not let anything through yet."""
+    return bool(state.pending_approvals or state.granted)
