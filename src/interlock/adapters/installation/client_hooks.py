@@ -201,7 +201,9 @@ def client_named(name: str) -> Client:
     """Return a client by its name; InputError where there is none."""
     if name not in CLIENTS:
         known = ", ".join(f"`{each}`" for each in CLIENTS)
-        raise InputError(f"`{name}` is no client that is known: expected one of {known}")
+        meant = [each.name for each in CLIENTS.values() if name == each.program]
+        hint = f"did you mean `{meant[0]}`?" if meant else f"expected one of {known}"
+        raise InputError(f"`{name}` is no client that is known: {hint}")
     return CLIENTS[name]
 
 
@@ -261,23 +263,24 @@ def _hook(client: Client, event: str, launch: Launch) -> dict[str, object]:
     is_asked = event in client.decides
     timeout, deadline = _limits(client, event, launch)
     words = _words(client, event, deadline, launch)
+    # A hook whose file is gone ends as one that says no does: a turn would never end by that.
+    line = shlex.join(words) if is_asked else f"{shlex.join(words)} || true"
     match client.name:
         case "claude-code":
             closes = {"onFailure": "block"} if is_asked else {}
             way = _over_http(launch.url) if launch.url else _by_command(words)
             return {**way, "timeout": timeout, **closes}
         case "gemini":
-            line, milliseconds = shlex.join(words), timeout * 1000
             return {
                 "type": "command",
                 "name": "interlock",
                 "command": line,
-                "timeout": milliseconds,
+                "timeout": timeout * 1000,
             }
         case "copilot":
-            return {"type": "command", "bash": shlex.join(words), "timeoutSec": timeout}
+            return {"type": "command", "bash": line, "timeoutSec": timeout}
         case _:
-            return {"type": "command", "command": shlex.join(words), "timeout": timeout}
+            return {"type": "command", "command": line, "timeout": timeout}
 
 
 def _limits(client: Client, event: str, launch: Launch) -> tuple[int, int]:

@@ -93,7 +93,10 @@ class JsonDocument:
         try:
             json.loads(text)
         except json.JSONDecodeError as error:
-            self.fail(f"{reader} reads no such thing here, and so none of its hooks", error.pos)
+            is_comment = text.startswith(("/*", "//"), error.pos)
+            what = "a comment" if is_comment else "this, or a comma before it,"
+            why = f"{reader} cannot read {what} here, and so would run none of its hooks"
+            self.fail(why, error.pos)
 
     def appended(self, box: Node, key: str | None, value: object) -> str:
         """Return the text with one more member or element, behind the others."""

@@ -57,6 +57,7 @@ not be. Hooks that are missing, switched off, not trusted or out of date are nam
 
 Exit code: 0 when all is well, 1 otherwise.
 """
+_NEXT: Final = "`interlock doctor` tries it; `interlock setup` makes you the one who approves"
 _SCOPE: Final = click.option(
     "--scope",
     type=click.Choice([each.value for each in Scope]),
@@ -147,7 +148,7 @@ def install_command(
                 raise
             refused.append(_Done(client.name, scope, "refused", [], [str(error)]))
     done = [*refused, *[_carry_out(each, manner, _trust) for each in plans]]
-    show([each._asdict() for each in done], _lines(done, "`interlock doctor` tries it"))
+    show([each._asdict() for each in done], _lines(done, _NEXT))
     if refused:
         click.get_current_context().exit(ExitCode.FAILED)
 
