@@ -38,7 +38,7 @@ is what that runs where none answers: it starts one, and answers itself where it
 """
 _SERVER_WITHIN_S: Final = 4.0
 _NAP_S: Final = 0.02
-_IDLE_EXIT: Final = "--idle-exit=1800"
+_IDLE_S: Final = 1800
 _OWN_S: Final = 20
 """So long an answer may take: less than clients wait for one."""
 _SOONER_S: Final = 2
@@ -84,15 +84,17 @@ def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply
     return None
 
 
-def start_server() -> subprocess.Popen[bytes]:
+def start_server(
+    environment: Mapping[str, str] | None = None, *, idle_s: int = _IDLE_S
+) -> subprocess.Popen[bytes]:
     """Start a server on its own, which ends at once where one runs already."""
     own = ("INTERLOCK_RUN", "INTERLOCK_CAUSE", "INTERLOCK_TOKEN")
-    environment = {name: value for name, value in settings.environment().items() if name not in own}
+    known = settings.environment() if environment is None else environment
     # It serves every folder, and so stands in none; and it outlives whoever started it.
     return subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", _IDLE_EXIT],
+        [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", f"--idle-exit={idle_s}"],
         cwd="/",
-        env=environment,
+        env={name: value for name, value in known.items() if name not in own},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -51,10 +50,9 @@ nothing was started, because something is missing or the call is wrong.
 _STREAMS: Final = 3
 _BY_SIGNAL: Final = 128
 _TEMPORARY: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what a sandbox leaves writable
-_OUR_OWN: Final = ("INTERLOCK_RUN", "INTERLOCK_CAUSE", "INTERLOCK_TOKEN")
 _SERVER_WITHIN_S: Final = 30.0
 _NAP_S: Final = 0.02
-_IDLE_EXIT: Final = "--idle-exit=86400"
+_IDLE_S: Final = 86_400
 """Whoever loses us still ends, some day."""
 
 
@@ -194,16 +192,9 @@ def _server() -> Generator[None]:
     if running_server(_server_places()) is not None:
         yield
         return
-    environment = {name: text for name, text in _environment().items() if name not in _OUR_OWN}
-    server = subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-I", "-m", "interlock", "serve", "--no-tcp", _IDLE_EXIT],
-        cwd="/",
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    from interlock.cli.commands.hook_command import start_server  # noqa: PLC0415 - only for a sandbox
+
+    server = start_server(_environment(), idle_s=_IDLE_S)
     try:
         until = time.monotonic() + _SERVER_WITHIN_S
         while running_server(_server_places()) is None and time.monotonic() < until:
