@@ -24,6 +24,7 @@ from interlock.errors import InputError
 from interlock.model.hook import HookCall, HookReply
 from interlock.server.access.peer import Peer, peer_of_socket
 from interlock.server.hooks.hook_desk import HookDesk, refusal
+from interlock.server.hooks.session_runs import ANYBODY
 from interlock.server.wire.http_message import json_bytes
 from interlock.server.wire.problem import problem_of
 from interlock.service.run_operations import RunOperations
@@ -178,7 +179,7 @@ class _Connection(asyncio.Protocol):
             if word is None:
                 known = ", ".join(f"`{each}`" for each in _WORDS)
                 raise InputError(f"`question` is none of {known}")  # noqa: TRY301 - told as all others
-            run = await self._door.desk.named_run(str(table.pop("run", "")))
+            run = await self._door.desk.named_run(str(table.pop("run", "")), ANYBODY)
             return json_bytes({"answer": await word(run)(**table)}) + b"\n"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return _told(InputError(f"the line is not a JSON object: {error}"))
