@@ -26,7 +26,6 @@ from interlock.service.aio import LoopDriver
 from service.ledgers import events_of, operator_of
 
 PUSH = "git push --force origin main"
-PATCH = "*** Begin Patch\n*** Add File: ../.bashrc\n+x\n*** End Patch"
 UNFINISHED = (
     "I have read the file. Next I will run the tests.",
     "The parser looks right. Now I am going to change the lexer.",
@@ -109,55 +108,6 @@ def test_nobody_is_asked_at_a_prompt_where_nobody_is(client: Client) -> None:
     reply = client.says(call(client.name, PUSH), CLAUDE_CODE_SESSION_ATTENDED="0")
 
     assert b'"ask"' not in reply.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "parameter"), [("gemini", "dir_path"), ("opencode", "workdir"), ("codex", "workdir")]
-)
-def test_a_line_is_judged_in_the_folder_that_the_client_runs_it_in(
-    name: str, parameter: str
-) -> None:
-    client = Client(name)
-    where = "tool_input" if name != "opencode" else "args"
-    for number, folder in enumerate(("/etc", "../../etc")):
-        line = call(name, "rm -rf *", number=number)
-        named = {**line, where: {**line[where], parameter: folder}}
-        reply = client.says({**named, "cwd": "/tmp/work", "directory": "/tmp/work"})
-
-        assert b"deletes the system" in reply.stdout
-    client.interlock.close()
-
-
-def test_a_folder_that_the_client_does_not_obey_makes_no_line_harmless(client: Client) -> None:
-    where = {"copilot": "toolArgs", "opencode": "args"}.get(client.name, "tool_input")
-    line: dict[str, Any] = {**call(client.name, "rm -rf *"), "cwd": "/etc", "directory": "/etc"}
-    reply = client.says({**line, where: {**line[where], "cwd": "/tmp/elsewhere"}})
-
-    assert b"deletes the system" in reply.stdout
-
-
-@pytest.mark.parametrize(
-    ("name", "tool", "params"),
-    [
-        ("gemini", "write_file", {"file_path": "../.bashrc", "content": "x"}),
-        ("codex", "apply_patch", {"command": PATCH}),
-        ("copilot", "create", {"path": "../.bashrc", "file_text": "x"}),
-        ("opencode", "write", {"filePath": "../.bashrc", "content": "x"}),
-        ("opencode", "apply_patch", {"patchText": PATCH}),
-    ],
-)
-def test_a_file_is_found_from_the_folder_of_the_session(
-    name: str, tool: str, params: dict[str, str]
-) -> None:
-    client = Client(name)
-    folder = str(Path.home() / "work")
-    told: dict[str, Any] = {**call(name, ""), "cwd": folder, "directory": folder}
-    told |= {"tool": tool, "args": params} if name == "opencode" else {}
-    told |= {"toolName": tool, "toolArgs": params} if name == "copilot" else {}
-    told |= {"tool_name": tool, "tool_input": params} if name in ("gemini", "codex") else {}
-
-    assert not RUNS[name](*client.says(told))
-    client.interlock.close()
 
 
 def seen(client: str, command: str, number: int = 1) -> dict[str, Any]:
@@ -443,6 +393,28 @@ def test_what_models_used_is_read_from_the_clients_own_record_and_counted_once(
     client.says(payload, "stop")
 
     assert [run.state.spent.tokens for run in client.runs] == [tokens]
+    client.interlock.close()
+
+
+def test_what_an_agent_writes_into_the_record_neither_hides_what_it_used_nor_breaks_a_hook(
+    tmp_path: Path,
+) -> None:
+    def used(name: str, tokens: int) -> bytes:
+        usage = {"input_tokens": tokens, "output_tokens": 0}
+        return msgspec.json.encode({"message": {"id": name, "usage": usage}}) + b"\n"
+
+    client, record = Client("claude-code"), tmp_path / "record.jsonl"
+    told = {"transcript_path": str(record)}
+    record.write_bytes(used("m-1", 10) + used("m-2", 20) + used("m-2", 0))
+    client.says({**call("claude-code", "ls"), **told})
+    with record.open("ab") as file:
+        file.write(used("m-3", 40) + used("m-1", 10) + used("", 5) + used("m-4", -1))
+    runs = RUNS["claude-code"](*client.says({**call("claude-code", "ls", number=2), **told}))
+    reply = client.says({**stop("claude-code", UNFINISHED[0]), **told}, "stop")
+
+    assert runs
+    assert is_sent_on("claude-code", *reply)
+    assert [run.state.spent.tokens for run in client.runs] == [70]
     client.interlock.close()
 
 
