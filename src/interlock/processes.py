@@ -74,6 +74,21 @@ def is_below(pid: int, above: int) -> bool:
     return found is not None and _name(above, found) in ancestors(pid)
 
 
+def is_child(pid: int, parent: int) -> bool:
+    """Whether a process was started by another one, which still runs."""
+    found = _process(pid) if pid > 0 else None
+    return found is not None and found.parent == parent
+
+
+def descends(name: str, above: str) -> bool:
+    """Whether a process of this name has one of that name above it; none is above itself."""
+    boot, _, rest = name.partition("/")
+    pid = rest.partition("/")[0]
+    if name == above or boot != _boot() or not pid.isdecimal():
+        return False
+    return above in ancestors(int(pid))
+
+
 def client_above(hook: int) -> int | None:
     """Return the process that ran a hook: a shell in between is over when the hook is.
 

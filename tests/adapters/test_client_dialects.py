@@ -414,6 +414,28 @@ def test_a_session_that_is_gone_on_with_counts_what_is_new_only(tmp_path: Path) 
     client.interlock.close()
 
 
+def test_what_an_agent_writes_into_the_record_neither_hides_what_it_used_nor_breaks_a_hook(
+    tmp_path: Path,
+) -> None:
+    def used(name: str, tokens: int) -> bytes:
+        usage = {"input_tokens": tokens, "output_tokens": 0}
+        return msgspec.json.encode({"message": {"id": name, "usage": usage}}) + b"\n"
+
+    client, record = Client("claude-code"), tmp_path / "record.jsonl"
+    told = {"transcript_path": str(record)}
+    record.write_bytes(used("m-1", 10) + used("m-2", 20) + used("m-2", 0))
+    client.says({**call("claude-code", "ls"), **told})
+    with record.open("ab") as file:
+        file.write(used("m-3", 40) + used("m-1", 10) + used("", 5) + used("m-4", -1))
+    runs = RUNS["claude-code"](*client.says({**call("claude-code", "ls", number=2), **told}))
+    reply = client.says({**stop("claude-code", UNFINISHED[0]), **told}, "stop")
+
+    assert runs
+    assert is_sent_on("claude-code", *reply)
+    assert [run.state.spent.tokens for run in client.runs] == [70]
+    client.interlock.close()
+
+
 def test_what_opencodes_models_used_its_plugin_tells() -> None:
     client = Client("opencode")
     used = [{"id": "m-1", "model": "m", "input": 10, "output": 5, "cache_read": 10}]

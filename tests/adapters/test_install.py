@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import stat
 import sys
@@ -357,3 +358,52 @@ def test_an_unknown_client_is_told_with_those_that_are_known(home: Path) -> None
     assert refused.exit_code == 2
     assert "`claude-code`" in refused.stderr
     assert contents(home) == {}
+
+
+def test_what_lies_beside_the_settings_of_a_project_is_not_followed(home: Path) -> None:
+    precious = home / "precious"
+    precious.write_text("mine")
+    folder = Path.cwd() / ".claude"
+    folder.mkdir()
+    (folder / "settings.json").write_text("{}")
+    (folder / "settings.json.interlock-backup").symlink_to(precious)
+
+    done = interlock("install", "claude-code", "--scope", "project", "--yes")
+
+    assert done.exit_code == 0, done.output
+    assert precious.read_text() == "mine"
+    assert (folder / "settings.json.interlock-backup").read_text() == "{}"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_settings_of_a_project_that_lead_out_of_it_are_left_alone(home: Path, client: str) -> None:
+    path = Path.cwd() / PROJECT_FILES[client]
+    path.parent.mkdir(parents=True)
+    path.symlink_to(home / "elsewhere.json")
+
+    done = interlock("install", client, "--scope", "project", "--yes")
+
+    assert done.exit_code != 0
+    assert "leads out of the project" in done.output
+    assert contents(home) == {}
+
+
+def test_settings_that_are_no_file_are_not_waited_for(home: Path) -> None:
+    (home / ".claude").mkdir()
+    os.mkfifo(home / FILES["claude-code"])
+
+    done = interlock("install", "claude-code", "--yes")
+
+    assert done.exit_code != 0
+    assert "is no file" in done.output
+
+
+def test_what_is_kept_beside_settings_is_as_private_as_they_are(home: Path) -> None:
+    path = home / FILES["claude-code"]
+    path.parent.mkdir()
+    path.write_text('{"env": {"KEY": "secret"}}')
+    path.chmod(0o600)
+    interlock("install", "claude-code", "--yes")
+
+    backup = path.with_name("settings.json.interlock-backup")
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600

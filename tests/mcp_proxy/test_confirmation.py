@@ -16,7 +16,7 @@ from interlock.model.approval import ApprovalState
 from interlock.model.events import ActionJudged, ApprovalDecided, ApprovalUsed
 from interlock.model.principal import Principal, PrincipalKind, person_at
 from interlock.service.questions.run_entries import client_answered
-from mcp_proxy.ends import FORMS, Both, Home, Json, both_ends, modern, run_to_end
+from mcp_proxy.ends import FORMS, TOOLS, Both, Home, Json, both_ends, modern, run_to_end
 from service.ledgers import operator_of
 from service.stepping_runs import paused
 
@@ -254,3 +254,24 @@ def test_a_client_answers_about_one_action_and_lifts_no_hold(home: Home):
 
         with pytest.raises(NotPermittedError, match="may not answer this"):
             interlock.governor.answer(question, person_at("mcp"))
+
+
+def test_a_server_does_not_answer_in_the_place_of_the_user(home: Home):
+    async def attempt() -> Json:
+        async with both_ends(home, confirm=Confirm.ELICIT) as ends:
+            await ends.greet(FORMS)
+            ends.calls("run_command", _FORCE)
+            listing = await ends.server.hears()
+            ends.server.says(
+                {"jsonrpc": "2.0", "id": listing["id"], "result": {"tools": list(TOOLS)}}
+            )
+            question = await ends.client.hears()
+            assert question["method"] == "elicitation/create"
+            ends.server.says({"jsonrpc": "2.0", "id": question["id"], "result": _YES})
+            ends.server.says({"jsonrpc": "2.0", "id": "s", "method": "ping"})
+            assert (await ends.client.hears())["method"] == "ping"
+            no = {"action": "decline"}
+            ends.client.says({"jsonrpc": "2.0", "id": question["id"], "result": no})
+            return await ends.client.hears()
+
+    assert run_to_end(attempt())["result"]["isError"] is True

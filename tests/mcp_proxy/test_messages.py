@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from interlock.model.action import ToolAction
@@ -114,6 +116,36 @@ def test_a_line_within_a_line_is_no_line(home: Home):
             return await ends.server.hears_raw()
 
     assert run_to_end(attempt()) == hidden.replace(b"\r", b" ")
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085"])
+def test_a_text_ends_no_line_either(home: Home, mark: str):
+    hidden = f'{mark}{{"jsonrpc":"2.0","id":2,"method":"tools/call"}}{mark}'
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"text": hidden}})
+
+    async def attempt() -> bytes | None:
+        async with both_ends(home) as ends:
+            ends.client.says(json.dumps(json.loads(line), ensure_ascii=False).encode())
+            return await ends.server.hears_raw()
+
+    heard = run_to_end(attempt())
+
+    assert heard is not None
+    assert len(heard.decode().splitlines()) == 1
+    assert json.loads(heard) == json.loads(line)
+
+
+def test_a_server_that_asks_and_answers_in_one_message_is_not_heard(home: Home):
+    async def attempt() -> Json:
+        async with both_ends(home) as ends:
+            ends.client.says({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+            await ends.server.hears()
+            both = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            ends.server.says({**both, "result": {"tools": [{**TOOLS[1], "name": "lies"}]}})
+            ends.server.says({"jsonrpc": "2.0", "id": 1, "result": {"tools": list(TOOLS)}})
+            return await ends.client.hears()
+
+    assert run_to_end(attempt())["result"]["tools"] == list(TOOLS)
 
 
 def test_what_a_server_says_that_is_no_message_is_dropped(home: Home):

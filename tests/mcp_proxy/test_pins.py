@@ -68,6 +68,15 @@ def test_a_tool_that_changes_back_is_what_it_was(home: Home):
     assert run_to_end(attempt())["result"] == {"tools": [_ECHO]}
 
 
+def test_a_changed_tool_cannot_hide_behind_one_of_the_same_name(home: Home):
+    async def attempt() -> Json:
+        async with both_ends(home) as ends:
+            await ends.list_tools(_ECHO)
+            return await ends.list_tools(_LIES, _ECHO)
+
+    assert "lists `echo` twice" in run_to_end(attempt())["error"]["message"]
+
+
 @pytest.mark.parametrize("allows", [True, False])
 def test_a_client_that_shows_forms_is_asked_about_one_call(home: Home, allows: bool):
     async def attempt() -> None:

@@ -60,3 +60,19 @@ def test_nobody_is_asked_at_the_prompt_where_the_client_says_that_nobody_is_ther
 
     assert b'"permissionDecision":"ask"' in there.body
     assert b'"permissionDecision":"deny"' in nobody.body
+
+
+def test_an_agent_asks_for_no_run_of_another_one(served: Served) -> None:
+    run = served.run()
+    served.post(CLAUDE, call("claude-code", "ls"))
+    before = served.get("/v1/runs").value
+
+    spoken = served.post("/v1/hooks/interlock", {"run": run, "prompt": True}, as_="other")
+    ended = served.post("/v1/hooks/interlock", {"run": run, "end": "completed"}, as_="other")
+    asked = served.post(CLAUDE, call("claude-code", "ls", number=2), as_="other")
+
+    assert b"is not one of `other`" in spoken.body
+    assert b"is not one of `other`" in ended.body
+    assert b"is not one of `other`" in asked.body
+    assert served.get("/v1/runs").value == before
+    assert served.post(CLAUDE, call("claude-code", "ls", number=3)).status == 204

@@ -31,8 +31,20 @@ from interlock.model.hook import (
 T = TypeVar("T")
 MOST_TASK: Final = 2_000
 """So much of the first prompt says what a run is for."""
-_SHELLS: Final = frozenset(("Bash", "bash", "run_shell_command", "shell", "local_shell"))
+_SHELLS: Final = frozenset(
+    "Bash bash Monitor PowerShell powershell run_shell_command shell local_shell".split()
+)
 """The tools of the known clients that run a command line."""
+_WRITERS: Final = frozenset(
+    "apply_patch create edit multiedit patch replace str_replace write write_file".split()
+)
+"""Those that take the path of a file as it is seen from the session's folder."""
+_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "codex": ("workdir",),
+    "gemini": ("dir_path", "directory"),
+    "opencode": ("workdir",),
+}
+"""By what each client's shell is told to run a line elsewhere; the others cannot be told."""
 _OPEN_TODO: Final = frozenset("pending in_progress in-progress todo open not_started".split())
 _TODO_LISTS: Final = ("todos", "plan")
 _TODO_WORDS: Final = ("content", "step", "description", "title", "subject")
@@ -130,18 +142,33 @@ def is_our_own(prompt: str) -> bool:
 
 
 def _action(event: ClientEvent) -> Action:
-    """Return what a call of a tool is; where one runs a command line, it also says where.
+    """Return what a call of a tool is; where one goes by the session's folder, it also says which.
 
-    What the agent says the line is for is another text each time: no approval hangs on that.
+    What the agent says a line is for is another text each time: no approval hangs on that.
     """
     if not event.tool:
         raise InputError("the payload of the hook names no tool")
-    params, folder = event.params, event.session.workspace
-    if event.tool in _SHELLS and isinstance(params, Mapping):
+    params = event.params
+    if isinstance(params, Mapping) and event.tool in _SHELLS:
         params = {name: value for name, value in params.items() if name != "description"}
-        if folder is not None:
-            params.setdefault("cwd", folder)
+        params = _placed(params, event.session, _FOLDERS.get(event.session.client, ()))
+    elif isinstance(params, Mapping) and event.tool in _WRITERS:
+        params = _placed(params, event.session)
     return ToolAction(name=event.tool, params=params)
+
+
+def _placed(
+    params: Mapping[str, object], session: HookSession, names: Sequence[str] = ()
+) -> Mapping[str, object]:
+    """Return parameters with where the client goes by them.
+
+    INVARIANT: a folder counts only where the client obeys it. An agent could name any other, and
+    have its line judged as if it ran there.
+    """
+    said = next((each for name in names if isinstance(each := params.get(name), str) and each), "")
+    folder = f"{session.workspace or ''}/{said}" if said and said[0] not in "/~" else said
+    folder = folder or session.workspace or ""
+    return {**params, "cwd": folder} if folder else params
 
 
 def _patience_s(call: HookCall) -> float | None:

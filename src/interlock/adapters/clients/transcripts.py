@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 from interlock.model.hook import ModelCall
 
@@ -46,7 +47,9 @@ class TranscriptReader:
     def calls(self, path: str, *, is_over: bool) -> Sequence[ModelCall]:
         """Return the latest calls, the oldest first; one that may still be written only at the end.
 
-        A client writes the same call several times, as it gets to know more of it.
+        A client writes the same call several times, as it gets to know more of it: what it says
+        most counts. An agent can write there as well, and neither hides what it used by that nor
+        has its hooks fail.
         """
         place = self._places.get(path)
         if place is None:
@@ -54,15 +57,21 @@ class TranscriptReader:
                 self._places.clear()
             place = self._places[path] = _Place(_beginning(path), {})
         for line in _lines(path, place):
-            found = self._read_line(line)
-            if found is not None:
-                # It moves to the end: what is written last is known last.
-                place.calls.pop(found.key, None)
+            found = self._call_in(line)
+            before = None if found is None else place.calls.get(found.key)
+            if found is not None and (before is None or found.usage.total >= before.usage.total):
                 place.calls[found.key] = found
         for key in list(place.calls)[:-_MOST_KEPT]:
             del place.calls[key]
         known = list(place.calls.values())
         return known if is_over else known[:-1]
+
+    def _call_in(self, line: bytes) -> ModelCall | None:
+        try:
+            found = self._read_line(line)
+        except InputError:
+            return None
+        return found if found is not None and found.key else None
 
 
 def _beginning(path: str) -> int:

@@ -51,14 +51,19 @@ class FileChange(NamedTuple):
             self.path.unlink()
         elif self.changes:
             _make_folders(self.path)
-            _write(self.path, self.after)
+            _write(Path(os.path.realpath(self.path)), self.after, like=self.path)
         if self.is_last:
             _forget(self.path)
 
 
 def content_of(path: Path) -> bytes | None:
-    """Return what a file holds; None where there is none."""
+    """Return what a file holds; None where there is none; InputError where it is no file.
+
+    A pipe in its place would have us wait for ever.
+    """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"`{path}` is no file: look at what it is, then try again")
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -78,7 +83,8 @@ def text_of(content: bytes, path: Path) -> str:
 
 def kept_beside(path: Path) -> bytes | None:
     """Return what a file held before anything of ours was put in; None where it was not there."""
-    return content_of(_beside(path, _BACKUP))
+    beside = _beside(path, _BACKUP)
+    return None if beside.is_symlink() else content_of(beside)
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -112,18 +118,17 @@ def _forget(path: Path) -> None:
             folder.rmdir()
 
 
-def _write(path: Path, content: bytes, like: Path | None = None) -> None:
-    """Write a file as a whole, through a link to where it leads, with the rights that it had.
+def _write(target: Path, content: bytes, *, like: Path | None = None) -> None:
+    """Write a file as a whole, in the place of what is there, with the rights that another has.
 
-    A new one may have those of the file that it is `like`.
+    A link in its place is not followed: it may lead anywhere.
     """
-    target = Path(os.path.realpath(path))
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _NEW)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            with suppress(FileNotFoundError):
-                had = (like if like is not None and not target.exists() else target).stat()
+            if like is not None and like.exists():
+                had = like.stat()
                 os.fchmod(descriptor, had.st_mode & 0o7777)
                 if (had.st_uid, had.st_gid) != (os.getuid(), os.getgid()):
                     os.fchown(descriptor, had.st_uid, had.st_gid)

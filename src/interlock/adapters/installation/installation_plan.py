@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
+from interlock import settings
 from interlock.adapters.installation.client_hooks import (
     Client,
     Launch,
@@ -43,7 +45,7 @@ def install_plan(client: Client, scope: Scope, launch: Launch) -> Plan:
             f"`--transport http` is for `claude-code` only: {client.name} runs commands, or lets"
             " everything through where a server does not answer; leave it away"
         )
-    path = settings_file(client, scope)
+    path = _place(client, scope)
     before = content_of(path)
     if client.is_plugin:
         _check_plugin(path, before)
@@ -55,7 +57,7 @@ def install_plan(client: Client, scope: Scope, launch: Launch) -> Plan:
 
 def uninstall_plan(client: Client, scope: Scope) -> Plan:
     """Return what takes the hooks of a client out again."""
-    path = settings_file(client, scope)
+    path = _place(client, scope)
     before = content_of(path)
     if before is None:
         return Plan(client, scope, ())
@@ -72,6 +74,18 @@ def uninstall_plan(client: Client, scope: Scope) -> Plan:
         found = found_hooks(JsonDocument(text, str(path)))
         changes = (*_needed(trust_taken_back(path, found)), *changes)
     return Plan(client, scope, changes)
+
+
+def _place(client: Client, scope: Scope) -> Path:
+    """Return the file to change; InputError where a project's leads out of the project.
+
+    Whoever wrote the project would have it changed for everything else as well.
+    """
+    path = settings_file(client, scope)
+    real, folder = os.path.realpath(path), os.path.realpath(settings.working_folder())
+    if scope is Scope.PROJECT and not Path(real).is_relative_to(folder):
+        raise InputError(f"`{path}` leads out of the project, to `{real}`: nothing was changed")
+    return path
 
 
 def _settings_change(

@@ -39,6 +39,7 @@ from interlock.adapters.mcp.rpc_message import (
     result_line,
     server_message,
     table,
+    whole_line,
 )
 from interlock.adapters.mcp.tool_catalogue import LIST, ToolCatalogue
 from interlock.errors import InputError, InterlockError, UnavailableError
@@ -93,8 +94,8 @@ class MessageProxy:
         self._greeted = Client()
         self._mark = f"interlock-{secrets.token_hex(8)}-"
         self._count = 0
-        self._asked: dict[Id, asyncio.Future[Message]] = {}
-        """What the proxy itself waits for, of either end."""
+        self._asked: dict[tuple[Channel, Id], asyncio.Future[Message]] = {}
+        """What the proxy itself waits for, of either end: the other one cannot answer it."""
         self._calls: dict[Id, GovernedCall] = {}
         """Every judged call that the client waits for."""
         self._judging: dict[Id, asyncio.Task[None]] = {}
@@ -137,8 +138,7 @@ class MessageProxy:
                 await self._from_server(line)
 
     async def _from_client(self, line: bytes) -> None:
-        # Some servers end a line here, which within a message is white space.
-        line = line.replace(b"\r", b" ")
+        line = whole_line(line)
         try:
             if not self._is_kept(client_message(line), line):
                 await self._server.write(line)
@@ -153,7 +153,7 @@ class MessageProxy:
         """Look at a message of the client; return whether it does not go on by itself."""
         match message.method:
             case None:
-                return self._settle(message)
+                return self._settle(self._client, message)
             case "initialize":
                 self._greeted = client_from_initialize(message.params)
             case "notifications/cancelled":
@@ -208,11 +208,15 @@ class MessageProxy:
             _LOG.warning("the server wrote what is no message: dropped", extra={"bytes": len(line)})
             return
         if message.method is not None:
+            if message.is_answer:
+                # Some clients would take it for one: nobody would have looked at that.
+                _LOG.warning("the server asked and answered in one message: dropped")
+                return
             if message.method == _LIST_CHANGED:
                 self._catalogue.forget()
             await self._client.write(line)
             return
-        if self._settle(message):
+        if self._settle(self._server, message):
             return
         request_id = message.request_id
         method = self._open.pop(request_id, None)
@@ -250,9 +254,9 @@ class MessageProxy:
         self._reports.add(task)
         task.add_done_callback(self._reports.discard)
 
-    def _settle(self, message: Message) -> bool:
-        """Take an answer to what the proxy itself has asked; return whether it is one."""
-        asked = self._asked.get(message.request_id)
+    def _settle(self, end: Channel, message: Message) -> bool:
+        """Take an answer to what the proxy itself has asked this end; return whether it is one."""
+        asked = self._asked.get((end, message.request_id))
         if asked is None:
             return False
         if not asked.done():
@@ -268,7 +272,7 @@ class MessageProxy:
     async def _ask(self, end: Channel, method: str, params: Mapping[str, object]) -> Message:
         self._count += 1
         request_id = f"{self._mark}{self._count}"
-        asked = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        asked = self._asked[end, request_id] = asyncio.get_running_loop().create_future()
         try:
             await end.write(request_line(request_id, method, params))
             return await asyncio.wait_for(asked, _ANSWER_S)
@@ -280,7 +284,7 @@ class MessageProxy:
             if not asked.done() or asked.cancelled():
                 with contextlib.suppress(OSError):
                     await end.write(notification_line(_CANCELLED, {"requestId": request_id}))
-            del self._asked[request_id]
+            del self._asked[end, request_id]
 
     async def _give_up(self) -> None:
         """Tell the client of every call that will not be answered any more."""

@@ -19,6 +19,10 @@ LARGEST: Final = 256 * 2**20
 
 Id = int | str | float | None
 _NOTHING: Final = msgspec.Raw(b"")
+_ENDS_OF_LINES: Final = {
+    each.encode(): f"\\u{ord(each):04x}".encode() for each in "\u0085\u2028\u2029"
+}
+"""What some readers end a line at, above all that of Node."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +38,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     def result(self) -> msgspec.Raw | None:
         """What a request came to; None where this is no answer, or it came to nothing."""
         return None if memoryview(self.result_text).nbytes == 0 else self.result_text
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it says what a request came to, whatever else it says."""
+        return self.result is not None or memoryview(self.error).nbytes > 0
 
     @property
     def request_id(self) -> Id:
@@ -77,6 +86,18 @@ def server_message(line: bytes) -> Message | None:
         return _FROM_SERVER.decode(line)
     except (msgspec.DecodeError, RecursionError):
         return None
+
+
+def whole_line(line: bytes) -> bytes:
+    """Return a message in which nothing ends a line, whatever a server takes for an end.
+
+    A return is white space within a message; the others stand in texts only, where they can be
+    written in another way that means the same.
+    """
+    line = line.replace(b"\r", b" ")
+    for mark, written in _ENDS_OF_LINES.items():
+        line = line.replace(mark, written)
+    return line
 
 
 def table(raw: msgspec.Raw | bytes) -> dict[str, object]:

@@ -136,7 +136,13 @@ def _tools_in(listed: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     tools = listed.get("tools")
     if not isinstance(tools, list):
         raise InputError("the server's list of tools is no list")
+    names: set[str] = set()
     for tool in map(table_in, cast("Sequence[object]", tools)):
-        if not isinstance(tool.get("name"), str):
+        name = tool.get("name")
+        if not isinstance(name, str):
             raise InputError("the server lists a tool without a name")
+        if name in names:
+            # One could be what it always was, and the other what the model reads.
+            raise InputError(f"the server lists `{name}` twice: nobody knows which one counts")
+        names.add(name)
         yield tool

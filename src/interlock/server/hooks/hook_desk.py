@@ -11,6 +11,7 @@ from typing import Any, Final, assert_never, cast
 
 from msgspec.structs import replace
 
+from interlock import processes
 from interlock.errors import InputError, InterlockError, KeyConflictError, UnfinishedError
 from interlock.ledger.chain import decoded
 from interlock.model.answers import StepAnswer
@@ -94,39 +95,57 @@ class HookDesk:
         known = ", ".join(f"`{each}`" for each in sorted(self._dialects))
         return refusal(call, f"`{call.hook}` is no dialect of hooks: expected one of {known}")
 
-    async def named_run(self, run_id: str) -> RunOperations:
+    async def named_run(self, run_id: str, asker: Asker) -> RunOperations:
         """Return what can be asked of a run by its name; an agent that has a token shows it."""
-        await self._sessions.check_has_no_token(run_id)
-        return self._words(run_id)
+        await self._sessions.check_may_ask(run_id, asker)
+        return self._words(run_id, asker)
 
     async def _answer(
         self, request: HookRequest, call: HookCall, dialect: Dialect, asker: Asker
     ) -> HookAnswer:
         if isinstance(request.run, str):
-            return await self._asked(await self.named_run(request.run), request.question)
+            run = await self.named_run(request.run, asker)
+            if await self._is_agents_own(request.question, await run.state(), asker):
+                return None
+            return await self._asked(run, request.question)
         session = _session_of(request.run, asker)
         if isinstance(request.question, SessionBegan):
             return await self._sessions.taken_up(session, asker)
-        if isinstance(request.question, SessionEnded) and not await self._sessions.begun(session):
-            return None
+        if isinstance(request.question, SessionEnded | PromptHeard):
+            state = await self._sessions.begun(session)
+            is_ended = state is None and isinstance(request.question, SessionEnded)
+            if is_ended or await self._is_agents_own(request.question, state, asker):
+                return None
         run = self._words(await self._sessions.run_of(session, call, asker), asker)
         try:
             await self._note_usage(run, request, call, dialect)
             return await self._asked(run, request.question)
         except InputError:
             # It may have been finished elsewhere: then the session goes on as another run.
-            self._sessions.forget(session)
+            self._sessions.forget(session, asker)
             again = await self._sessions.run_of(session, call, asker)
             if again == run.id:
                 raise
             return await self._asked(self._words(again, asker), request.question)
         finally:
             if isinstance(request.question, SessionEnded | StopAsked):
-                self._sessions.forget(session)
+                self._sessions.forget(session, asker)
 
-    def _words(self, run_id: str, asker: Asker | None = None) -> RunOperations:
-        principal = None if asker is None else asker.principal
-        return RunOperations(self._governor, run_id, self._driver, principal)
+    async def _is_agents_own(
+        self, question: HookQuestion, state: RunState | None, asker: Asker
+    ) -> bool:
+        """Whether what a person does was done by something that the run's own agent started.
+
+        It could go on with its session in a shell, and each time would be counted anew.
+        """
+        if state is None or not isinstance(question, PromptHeard | SessionEnded):
+            return False
+        return await self._driver.outside(
+            lambda: processes.descends(asker.process(), state.process)
+        )
+
+    def _words(self, run_id: str, asker: Asker) -> RunOperations:
+        return RunOperations(self._governor, run_id, self._driver, asker.principal)
 
     async def _note_usage(
         self, run: RunOperations, request: HookRequest, call: HookCall, dialect: Dialect

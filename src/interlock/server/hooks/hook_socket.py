@@ -19,10 +19,12 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from interlock import processes
 from interlock.errors import InputError
 from interlock.model.hook import HookCall, HookReply
 from interlock.server.access.peer import Peer, peer_of_socket
 from interlock.server.hooks.hook_desk import HookDesk, refusal
+from interlock.server.hooks.session_runs import ANYBODY
 from interlock.server.wire.http_message import json_bytes
 from interlock.server.wire.problem import problem_of
 from interlock.service.run_operations import RunOperations
@@ -167,7 +169,7 @@ class _Connection(asyncio.Protocol):
             raw = msgspec.json.decode(payload[:-1], type=msgspec.Raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._door.desk.refusal(call, "what the client wrote to the hook is not JSON")
-        whole = msgspec.structs.replace(call, payload=raw, pid=self._peer.pid or call.pid)
+        whole = msgspec.structs.replace(call, payload=raw, pid=_hook_of(self._peer.pid, call.pid))
         return await self._door.desk.reply(whole)
 
     async def _told(self, line: bytes) -> bytes:
@@ -177,7 +179,7 @@ class _Connection(asyncio.Protocol):
             if word is None:
                 known = ", ".join(f"`{each}`" for each in _WORDS)
                 raise InputError(f"`question` is none of {known}")  # noqa: TRY301 - told as all others
-            run = await self._door.desk.named_run(str(table.pop("run", "")))
+            run = await self._door.desk.named_run(str(table.pop("run", "")), ANYBODY)
             return json_bytes({"answer": await word(run)(**table)}) + b"\n"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return _told(InputError(f"the line is not a JSON object: {error}"))
@@ -215,6 +217,17 @@ def _call(line: bytes) -> HookCall:
         return msgspec.json.decode(line.partition(_PAYLOAD)[0] + b"}", type=HookCall)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _NO_CALL
+
+
+def _hook_of(peer: int, said: int) -> int:
+    """Return the process that the hook is: what is at the other end, or what waits for that.
+
+    Where no server ran yet, a hook has `interlock hook` start one and ask. The run is not for the
+    hook, which is over at once: whatever its client starts could then pass for a person.
+    """
+    if not peer or (said != peer and processes.is_child(peer, said)):
+        return said
+    return peer
 
 
 def _head_and_body(reply: HookReply) -> bytes:

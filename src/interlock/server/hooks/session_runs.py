@@ -38,6 +38,10 @@ class Asker(NamedTuple):
     """The agent that showed a token; without one it has the name that its client gives it."""
 
 
+ANYBODY: Final = Asker(lambda: ELSEWHERE)
+"""Whoever asks for a run by its name, as any process of this user may."""
+
+
 def asker_of(call: HookCall) -> Asker:
     """Return who called a hook that is a process: whatever process that descends from."""
 
@@ -55,15 +59,15 @@ class SessionRuns:
         self._governor = governor
         self._driver = driver
         self._operations = Operations(governor, driver, None)
-        self._known: dict[tuple[str, str], str] = {}
-        """The run that each session was at last, by client and session."""
+        self._known: dict[tuple[str, str, str | None], str] = {}
+        """The run that each session was at last, by client, session and who may ask for it."""
 
     async def run_of(self, session: HookSession, call: HookCall, asker: Asker) -> str:
         """Return the run that a session is; its first call begins it.
 
         It has its name from the session: whoever answers, and whenever, finds the same.
         """
-        name = session.client, session.id
+        name = _name_of(session, asker)
         known = self._known.get(name)
         if known is not None:
             return known
@@ -80,6 +84,7 @@ class SessionRuns:
                 new = _new_run(session, run_id, project, above, call)
                 state = await self._operations.ask(starting(replace(new, process=process)))
             if state.status is RunStatus.RUNNING:
+                await self.check_may_ask(run_id, asker)
                 break
         else:
             raise InputError(f"session `{session.id}` was ended {_MOST_RUNS} times: begin another")
@@ -106,9 +111,9 @@ class SessionRuns:
 
         return await self._driver.outside(found)
 
-    def forget(self, session: HookSession) -> None:
+    def forget(self, session: HookSession, asker: Asker) -> None:
         """Look the run of a session up anew next time: it may have been finished elsewhere."""
-        self._known.pop((session.client, session.id), None)
+        self._known.pop(_name_of(session, asker), None)
 
     async def begun(self, session: HookSession) -> RunState | None:
         """Return the run that a session is by now; None where it is none, or was ended."""
@@ -134,11 +139,19 @@ class SessionRuns:
             if question is not None:
                 await self._operations.ask(question)
 
-    async def check_has_no_token(self, run_id: str) -> None:
-        """Refuse to ask for a run by its name alone where its agent has a token to show."""
+    async def check_may_ask(self, run_id: str, asker: Asker) -> None:
+        """Refuse to ask for a run whose agent has a token to show, and shows none or another's."""
         await self._driver.outside(
-            lambda: self._check_name(self._governor.run(run_id).agent, f"run `{run_id}` is one of")
+            lambda: self._check_own(self._governor.run(run_id), asker.principal)
         )
+
+    def _check_own(self, run: RunState, principal: Principal | None) -> None:
+        if principal is None:
+            self._check_name(run.agent, f"run `{run.id}` is one of")
+        elif principal.name != run.agent:
+            raise NotPermittedError(
+                f"run `{run.id}` is not one of `{principal.name}`: an agent asks for its own"
+            )
 
     def _check_name(self, agent: str, asked: str) -> None:
         if agent in token_names(self._governor.ledger):
@@ -168,6 +181,10 @@ class SessionRuns:
     def _state(self, run_id: str) -> RunState | None:
         found = self._governor.ledger.rows.run(run_id)
         return None if found is None else self._governor.state(run_id)
+
+
+def _name_of(session: HookSession, asker: Asker) -> tuple[str, str, str | None]:
+    return session.client, session.id, None if asker.principal is None else asker.principal.name
 
 
 def run_of_session(session: HookSession, number: int) -> str:
