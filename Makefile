@@ -64,7 +64,7 @@ build/clients/.installed: tests/clients/package.json
 
 test-clients: $(STAMP) build/clients/.installed  ## Install the real clients and govern them, offline
 	@INTERLOCK_CLIENTS=$(CURDIR)/build/clients $(BIN)/python -m pytest -m clients -n $(CORES) --dist worksteal \
-		$(wildcard tests/clients tests/mcp) $(PYTEST_ARGS)
+		tests/clients tests/mcp_proxy $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Lint, types, floors, docs
 	@$(MAKE) --no-print-directory --jobs=$(CORES) --output-sync=target lint types docs
