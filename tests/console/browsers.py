@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from server.served import Served
 from service.ledgers import PASSPHRASE
@@ -83,4 +83,7 @@ def desktop(
     try:
         yield Desktop(page, served.listening.url or "", complaints)
     finally:
+        # What still loads, or listens for news, ends first: closing may wait for it for ever.
+        with suppress(Error):
+            page.goto("about:blank")
         context.close()

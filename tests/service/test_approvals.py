@@ -37,7 +37,7 @@ _FORCE = "git push --force"
 _Ask = Callable[[Run], Answer]
 _WAYS: dict[str, _Ask] = {
     _FORCE: lambda run: run.command(_FORCE),
-    'Bash {"command":"git push --force"}': lambda run: run.tool("Bash", {"command": _FORCE}),
+    "Bash: git push --force": lambda run: run.tool("Bash", {"command": _FORCE}),
     "write lots.txt": lambda run: run.may_edit("lots.txt", "x\n" * 3000),
 }
 _OTHERS: dict[str, _Ask] = {
