@@ -72,3 +72,8 @@ def test_it_is_asked_about() -> None:
     call = ToolAction(name="Bash", params={"command": "bash", "interactive": True})
 
     assert judge(call, gates_with("")).decision is Decision.REQUIRE_CONFIRMATION
+
+
+def test_what_comes_from_the_terminal_is_typed() -> None:
+    assert RULE in _rules("bash < /dev/tty")
+    assert RULE not in _rules("read -r answer < /dev/tty")
