@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ PROMPT: Final = "Please do it."
 _MODEL: Final = "stub-model"
 
 
-class JailedClient:
+class JailedClient(ABC):
     """A client in a jail of its own."""
 
     name: ClassVar[str]
@@ -32,13 +33,13 @@ class JailedClient:
         self.jail = jail
         self.prepare()
 
+    @abstractmethod
     def prepare(self) -> None:
         """Have it run offline, and ask nobody for anything."""
-        raise NotImplementedError
 
+    @abstractmethod
     def words(self, prompt: str) -> list[str]:
         """Return how it is started, to do what a prompt says and end."""
-        raise NotImplementedError
 
     def govern(self, *options: str) -> None:
         """Put Interlock between the client and what it does, as a person would."""
@@ -54,9 +55,9 @@ class JailedClient:
         assert count > 0
         path.write_text(edited)
 
+    @abstractmethod
     def delegated(self, *steps: Step) -> list[Step]:
         """Return the script in which a sub-agent takes steps, and the agent waits for it."""
-        raise NotImplementedError
 
     def play(self, *script: Step, meanwhile: Callable[[], None] | None = None) -> Played:
         """Run it once, the model playing a script."""
