@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +73,23 @@ def test_every_finding_is_returned_and_the_strictest_decides(line: str):
 
         assert len(decisions) > 1
         assert verdict.decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("decision", "short"),
+    [
+        (Decision.ALLOW, "allow"),
+        (Decision.WARN, "warn"),
+        (Decision.REQUIRE_CONFIRMATION, "ask"),
+        (Decision.BLOCK, "deny"),
+    ],
+)
+def test_short_forms_are_said_and_read(decision, short):
+    assert decision.short == short
+    assert Decision(short) is decision
+    assert msgspec.convert(short, Decision) is decision
+
+
+def test_another_word_is_no_decision():
+    with pytest.raises(ValueError, match="perhaps"):
+        Decision("perhaps")

@@ -49,6 +49,19 @@ class Decision(Ranked):
     REQUIRE_CONFIRMATION = "require-confirmation"
     BLOCK = "block"
 
+    @property
+    def short(self) -> str:
+        """The word that people say for it: `ask` and `deny` are short forms."""
+        return _SHORT_FORMS.get(self, self.value)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Decision | None:
+        """Read a short form as the decision that it stands for."""
+        return next((each for each, short in _SHORT_FORMS.items() if short == value), None)
+
+
+_SHORT_FORMS: Final = {Decision.REQUIRE_CONFIRMATION: "ask", Decision.BLOCK: "deny"}
+
 
 class Severity(enum.StrEnum):
     """How bad it is when the finding is right and the action happens anyway."""
