@@ -70,7 +70,7 @@ def test_a_finding_names_the_target_and_shows_the_command():
 def test_a_finding_without_a_target_gives_the_reason_alone():
     (finding,) = evaluate_command("git reset --hard").findings
 
-    assert finding.message == snapshot("throws uncommitted work away")
+    assert finding.message == snapshot("discards uncommitted work")
 
 
 def test_a_command_at_the_limit_is_read():
