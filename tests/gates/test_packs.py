@@ -112,8 +112,8 @@ def test_a_place_a_label_and_an_effect_must_exist():
     assert _mistake(_HEAD + _RULE + 'effect = "vanish"\n') == snapshot(
         "own.toml: Invalid enum value 'vanish' - at `$.rule[0].effect`"
     )
-    assert _mistake(_HEAD + _RULE + 'decision = "deny"\n') == snapshot(
-        "own.toml: Invalid enum value 'deny' - at `$.rule[0].decision`"
+    assert _mistake(_HEAD + _RULE + 'decision = "refuse"\n') == snapshot(
+        "own.toml: Invalid enum value 'refuse' - at `$.rule[0].decision`"
     )
 
 
