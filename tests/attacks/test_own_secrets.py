@@ -173,7 +173,7 @@ def test_too_large_a_diff_fails_the_run(agent: Interlock) -> None:
 
     (size,) = [each for each in report.evaluations if each.evaluator == "diff-size"]
     assert not size.passed
-    assert size.evidence == ("4 lines changed, at most 3 may be",)
+    assert size.evidence == ("4 lines changed, the limit is 3",)
 
 
 def test_nobody_is_sent_on_where_that_is_off(agent: Interlock) -> None:

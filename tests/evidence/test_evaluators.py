@@ -210,7 +210,7 @@ def test_violations_pass_up_to_the_limit(count: int, most: int, passed: bool, sc
     found = judged("violation-rate", state, some_settings(max_violations=most))
 
     assert (found.passed, found.score) == (passed, score)
-    assert found.evidence[0] == f"violations: {count}, at most {most} may be"
+    assert found.evidence[0] == f"violations: {count}, the limit is {most}"
 
 
 def test_violations_are_quoted() -> None:
@@ -218,7 +218,7 @@ def test_violations_are_quoted() -> None:
     state = replace(_RUN, violations=1, corrected=1, recent_violations=quoted)
 
     assert judged("violation-rate", state).evidence == (
-        "violations: 1 (1 corrected), at most 0 may be",
+        "violations: 1 (1 corrected), the limit is 0",
         "`no-print`: `print` in a.py",
     )
 
@@ -248,7 +248,7 @@ def test_rework_is_told_with_both_numbers() -> None:
     state = replace(_RUN, rework_lines=4, lines_added=6, lines_removed=4)
 
     assert judged("diff-quality", state).evidence == (
-        "4 of 10 changed lines were the run's own that it removed again, at most 30 % may be",
+        "4 of 10 changed lines were the run's own that it removed again, the limit is 30 %",
     )
 
 

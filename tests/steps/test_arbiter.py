@@ -154,7 +154,7 @@ def test_without_credit_an_unfinished_turn_ends_and_says_so():
     ruled = ruling([], STEPS[StepDecision.CONTINUE], STOPS["unfinished"], credit=0)
 
     assert (ruled.course, ruled.by) == (Course.FINISH, Authority.CREDIT)
-    assert "credit" in ruled.reason
+    assert "continuations are used up" in ruled.reason
 
 
 def test_a_throttle_goes_on_after_its_delay():

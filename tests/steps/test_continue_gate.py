@@ -449,15 +449,15 @@ def test_says_everything_in_words():
     answer = decide(context, LIMITED)
 
     assert [f"{each.decision.value}: {each.message}" for each in answer.reasons] == [
-        "stop: coherence is 0.2, expected at least 0.4",
+        "stop: coherence is 0.2, the minimum is 0.4",
         "stop: 200 steps without a person and 200 without a checkpoint that saved anything,"
         " expected fewer than 100 or a checkpoint every 25",
-        "stop: 200 steps were taken, at most 60 may be",
+        "stop: 200 steps were taken, the limit is 60",
         "stop: the budget is used up: tokens (0 left); more than 0 is needed for a step",
-        "pause: the share of rework is 0.5, at most 0.3 may be",
-        "pause: uncertainty is 0.9, at most 0.8 may be",
+        "pause: the rework ratio is 0.5, the limit is 0.3",
+        "pause: uncertainty is 0.9, the limit is 0.8",
         "throttle: the tokens per step grow by 0.0938 of their average with each step,"
-        " at most 0.02 may be",
+        " the limit is 0.02",
         "checkpoint: 200 steps since the last checkpoint, one is due every 25",
     ]
 
@@ -465,7 +465,7 @@ def test_says_everything_in_words():
 def test_a_figure_just_beyond_its_limit_is_not_told_as_the_limit():
     answer = decide(a_context(coherence_score=0.39999), DEFAULTS)
 
-    assert answer.reasons[0].message == "coherence is 0.39999, expected at least 0.4"
+    assert answer.reasons[0].message == "coherence is 0.39999, the minimum is 0.4"
 
 
 def test_an_answer_survives_the_way_through_the_ledger():

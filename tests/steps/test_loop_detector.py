@@ -126,7 +126,7 @@ def test_tells_all_that_speaks_for_being_stuck() -> None:
     *_, stuck = signs_of(a_wall_met_with_the_same_words(), SETTINGS)
 
     assert stuck.message == (
-        "together 1.06 speaks for the run being stuck, from 1.00 on it pauses: the error"
+        "the run seems stuck: score 1.06, the limit is 1.00: the error"
         " `no such table` came 4 times, 2 of them in a row (steps 1, 2, 4, 5); 4 in a row or 5 in"
         " all pause a run; 1 message said nearly what had been said before (step 5) and nothing"
         " came of it; 2 pause a run"

@@ -66,5 +66,5 @@ def test_a_reason_says_that_there_may_be_more() -> None:
     (reason,) = decide(of(5, 6), DEFAULTS).reasons
     (whole,) = decide(of(7, 20), DEFAULTS).reasons
 
-    assert reason.message.startswith("the share of rework is at least 0.3")
-    assert whole.message.startswith("the share of rework is 0.35,")
+    assert reason.message.startswith("the rework ratio is at least 0.3")
+    assert whole.message.startswith("the rework ratio is 0.35,")

@@ -118,7 +118,7 @@ def test_the_reason_gives_both_numbers_and_what_counted() -> None:
         " (0.75 of the recent turns had calls, more than 0.5)"
     )
     nothing = decided("In summary, all is well.", last_event=None, tool_ratio=None)
-    assert nothing.reason == "score 0 of 60: no signal speaks for going on"
+    assert nothing.reason == "score 0 of 60: no sign of unfinished work"
 
 
 def test_a_context_without_anything_finishes() -> None:

@@ -70,5 +70,5 @@ def test_switched_off_nobody_is_sent_on() -> None:
     for context in (a_stop(), a_stop(finish_reason=FinishReason.LENGTH)):
         answer = decide(context, off)
         assert not answer.goes_on
-        assert answer.reason == "nobody is sent on: `stops.auto-continue` is off"
+        assert answer.reason == "auto-continue is off (`stops.auto-continue`)"
     assert decide(a_stop(tool_calls=2), off).goes_on

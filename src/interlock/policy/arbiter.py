@@ -23,8 +23,8 @@ _DECISIONS: Final = {
     HardState.OVER_BUDGET: StepDecision.STOP,
 }
 _NO_CREDIT: Final = (
-    "it would go on, but its credit for that is used up: nothing verifiable came of the"
-    " continuations before"
+    "it announced more work, but its continuations are used up: nothing verifiable came of the"
+    " earlier ones"
 )
 
 
@@ -59,7 +59,7 @@ def held_answer(hard: Sequence[Hard]) -> ContinueDecision:
             code=each.state.value,
             decision=_DECISIONS[each.state],
             message=each.reason,
-            remediation="end the turn and say what is left: only a person lets the run go on",
+            remediation="end the turn and say what is left: only a person can resume the run",
         )
         for each in sorted(hard, key=lambda each: each.state.rank)
     )
@@ -143,4 +143,4 @@ def _from_stop(step: ContinueDecision, stop: StopDecision | None, credit: int) -
 
 
 def _reason(step: ContinueDecision) -> str:
-    return "; ".join(reason.message for reason in step.reasons) or "nothing speaks against it"
+    return "; ".join(reason.message for reason in step.reasons) or "no limit is reached"

@@ -98,7 +98,7 @@ def _violation_rate(state: RunState, most: int) -> Evaluation:
     recent = [f"`{each.rule}`: {each.message}" for each in state.recent_violations]
     return _judged(
         "violation-rate",
-        f"violations: {count}{corrected}, at most {most} may be",
+        f"violations: {count}{corrected}, the limit is {most}",
         *_quoted(recent, of=count),
         passed=count <= most,
         score=_share(most + 1 - count, most + 1),
@@ -112,7 +112,7 @@ def _diff_quality(state: RunState, most_percent: int) -> Evaluation:
     return _judged(
         "diff-quality",
         f"{rework} of {changed} changed lines were the run's own that it removed again,"
-        f" at most {most_percent} % may be",
+        f" the limit is {most_percent} %",
         passed=rework * 100 <= most_percent * changed,
         score=_share(changed - rework, changed),
     )
@@ -124,7 +124,7 @@ def _diff_size(state: RunState, most: int | None) -> Iterator[Evaluation]:
     changed = state.lines_added + state.lines_removed
     yield _judged(
         "diff-size",
-        f"{changed} lines changed, at most {most} may be",
+        f"{changed} lines changed, the limit is {most}",
         passed=changed <= most,
         score=_FULL if changed <= most else _share(most, changed),
     )

@@ -28,7 +28,7 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
         decision=Decision.BLOCK,
         severity=Severity.HIGH,
         message=f"{_WORDS[hold.kind]}: {hold.reason}",
-        remediation="end the turn and say what is left: only a person lets the run go on",
+        remediation="end the turn and say what is left: only a person can resume the run",
     )
 
 

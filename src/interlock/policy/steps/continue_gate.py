@@ -104,35 +104,35 @@ def _delay(settings: Steps, throttled_before: int) -> int:
 _CHECKS: Final = {
     StepCode.COHERENCE: (
         StepDecision.STOP,
-        "have a person look at the latest violations, rework and lack of progress, and resume"
+        "ask a person to look at the latest violations, rework and lack of progress, and to resume"
         " the run with a reason",
     ),
     StepCode.STEP_LIMIT: (
         StepDecision.STOP,
-        "save the state of the work and have a person resume the run with a reason",
+        "save your work and ask a person to resume the run with a reason",
     ),
     StepCode.TOTAL_STEP_LIMIT: (
         StepDecision.STOP,
-        "finish here, or have a person raise `steps.max-total` and resume the run",
+        "finish here, or ask a person to raise `steps.max-total` and resume the run",
     ),
     StepCode.BUDGET: (
         StepDecision.STOP,
-        "finish here, or have a person raise it (`interlock show RUN` tells which account,"
+        "finish here, or ask a person to raise it (`interlock show RUN` tells which account,"
         " `interlock budget` raises it) and resume the run",
     ),
     StepCode.REWORK: (
         StepDecision.PAUSE,
-        "look at what is done over and over again, make the goal clearer, then resume the run",
+        "find out what is repeated, make the goal clearer, then resume the run",
     ),
     StepCode.UNCERTAINTY: (
         StepDecision.PAUSE,
-        "settle what is doubtful or gather evidence for it, then resume the run",
+        "resolve the open questions or gather evidence, then resume the run",
     ),
     StepCode.SLOPE: (
         StepDecision.THROTTLE,
         "wait for the delay, then use fewer tokens: shorter context, smaller steps",
     ),
-    StepCode.CHECKPOINT: (StepDecision.CHECKPOINT, "save the state of the work, then go on"),
+    StepCode.CHECKPOINT: (StepDecision.CHECKPOINT, "save your work, then go on"),
 }
 """What each check decides where it speaks, and what to do about it."""
 
@@ -160,12 +160,12 @@ def _hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]
     coherence, least = context.coherence_score, settings.min_coherence
     if coherence is not None and coherence < least:
         shown = _shown(coherence, least)
-        yield _reason(StepCode.COHERENCE, f"coherence is {shown}, expected at least {least}")
+        yield _reason(StepCode.COHERENCE, f"coherence is {shown}, the minimum is {least}")
     if (alone := _too_long_alone(context, settings)) is not None:
         yield _reason(StepCode.STEP_LIMIT, alone)
     steps, most = context.step_number, settings.max_total
     if steps is not None and most is not None and steps >= most:
-        taken = f"{steps} steps were taken, at most {most} may be"
+        taken = f"{steps} steps were taken, the limit is {most}"
         yield _reason(StepCode.TOTAL_STEP_LIMIT, taken)
     if context.budget_remaining is not None and (used_up := _used_up(context.budget_remaining)):
         yield _reason(
@@ -182,17 +182,17 @@ def _soft_reasons(
     if rework is not None and rework > most:
         at_least = "" if rework == metrics.rework_ratio else "at least "
         shown = f"{at_least}{_shown(rework, most)}"
-        yield _reason(StepCode.REWORK, f"the share of rework is {shown}, at most {most} may be")
+        yield _reason(StepCode.REWORK, f"the rework ratio is {shown}, the limit is {most}")
     uncertainty, most = metrics.uncertainty, settings.max_uncertainty
     if uncertainty is not None and uncertainty > most:
         shown = _shown(uncertainty, most)
-        yield _reason(StepCode.UNCERTAINTY, f"uncertainty is {shown}, at most {most} may be")
+        yield _reason(StepCode.UNCERTAINTY, f"uncertainty is {shown}, the limit is {most}")
     slope, most = metrics.budget_slope, settings.max_slope
     if slope is not None and slope > most:
         yield _reason(
             StepCode.SLOPE,
             f"the tokens per step grow by {_shown(slope, most)} of their average with each step,"
-            f" at most {most} may be",
+            f" the limit is {most}",
         )
 
 

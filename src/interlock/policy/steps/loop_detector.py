@@ -90,10 +90,10 @@ def _stuck(found: tuple[Evidence, ...], score: float, settings: Loops) -> Sign:
         name="stuck",
         decision=StepDecision.PAUSE,
         message=(
-            f"together {score:.2f} speaks for the run being stuck, from"
-            f" {settings.pause_score:.2f} on it pauses: {parts}"
+            f"the run seems stuck: score {score:.2f}, the limit is"
+            f" {settings.pause_score:.2f}: {parts}"
         ),
-        remediation="have a person look at what it tries to do, then resume the run with a hint",
+        remediation="ask a person to look at what it tries to do and resume the run with a hint",
         value=score,
     )
 

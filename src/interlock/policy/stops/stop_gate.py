@@ -70,7 +70,7 @@ def _outcome(
     if context.tool_calls:
         return StopOutcome.ACTS, f"it acts: the message holds {context.tool_calls} tool calls"
     if not settings.auto_continue:
-        return StopOutcome.FINISHED, "nobody is sent on: `stops.auto-continue` is off"
+        return StopOutcome.FINISHED, "auto-continue is off (`stops.auto-continue`)"
     if context.finish_reason is FinishReason.LENGTH:
         return StopOutcome.RESUMED, "it was cut off at its length limit"
     if context.finish_reason is FinishReason.TOOL_CALLS:
@@ -85,7 +85,7 @@ def _outcome(
 
 def _what_counted(signals: tuple[SignalScore, ...]) -> str:
     counted = [f"{each.signal} {each.points} ({each.because})" for each in signals if each.points]
-    return ", ".join(counted) or "no signal speaks for going on"
+    return ", ".join(counted) or "no sign of unfinished work"
 
 
 _MANY_CALLS: Final = 0.5
@@ -135,7 +135,7 @@ def _content_intent(
     context: StopContext, intent: Announcement | None, settings: Stops
 ) -> SignalScore:
     if intent is None:
-        because = "it says nothing of a next act" if context.text else "there is no text"
+        because = "it announces no next action" if context.text else "there is no text"
         return _score(StopSignal.CONTENT_INTENT, 0, because)
     points = settings.points_vague_intent if intent.is_vague else settings.points_intent
     return _score(StopSignal.CONTENT_INTENT, points, intent.because)
@@ -203,7 +203,7 @@ def _veto(context: StopContext, closing: Closing, settings: Stops) -> _Vetoed | 
     """
     if context.hard:
         states = ", ".join(context.hard)
-        return StopVeto.HARD_STOP, f"the run is held: {states}; only a person lifts that"
+        return StopVeto.HARD_STOP, f"the run is held: {states}; only a person can resume it"
     refused = _refused(context, closing)
     if refused is not None or context.tool_calls:
         return refused
