@@ -22,6 +22,7 @@ from interlock import (
     load_policy,
 )
 from interlock.backtest.run_replay import replay_run
+from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS
 from interlock.cli.command_group import cli
 from interlock.service.policies.builtin_rules import command_packs, programs
 
@@ -68,10 +69,10 @@ def _commands(
 
 _TYPED = dict(_commands(cli))
 _OPERATORS = (
-    "approve", "deny", "choose", "halt", "lift", "budget", "ledger operator", "ledger recover",
-    "ledger anchor", "setup", "operator", "policy adopt", "loop freeze", "loop thaw", "loop cancel",
-    "recommendations apply", "recommendations dismiss", "recommendations undo", "token", "login",
-    "ledger archive", "install", "uninstall", "mcp trust",
+    "approve", "deny", "review resolve", "halt", "resume", "budget", "ledger operator",
+    "ledger repair", "ledger anchor", "setup", "operator", "policy adopt", "loop freeze",
+    "loop unfreeze", "loop cancel", "recommendations apply", "recommendations dismiss",
+    "recommendations undo", "token", "login", "ledger archive", "install", "uninstall", "mcp trust",
 )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def test_every_command_is_known_to_be_harmless_or_not(words: str):
 
     leading = {" ".join(words.split()[:length]) for length in (1, 2)}
 
-    assert leading & {*decided, *known} or words == "init"
+    assert leading & {*decided, *known} or words in {"init", "completion"}
     assert bool(leading & {*decided}) == words.startswith(_OPERATORS)
 
 
@@ -122,8 +123,27 @@ def test_every_method_is_known_to_decide_or_not(owner: type):
 def test_what_is_harmless_stays_free_and_nothing_else_is():
     for words in _TYPED:
         free = evaluate_command(f"interlock {words} 01a1").findings == ()
-        asked = ("init", "checkpoint restore", "loop run", "loop tick", "serve", "mcp serve")
+        asked = ("init", "completion", "checkpoint restore", "loop run", "loop tick", "serve")
+        asked = (*asked, "mcp serve")
         assert free == (not words.startswith((*_OPERATORS, *asked))), words
+
+
+@pytest.mark.parametrize(("earlier", "now"), EARLIER.items())
+def test_an_old_name_is_judged_as_the_new_one_is(earlier: str, now: str):
+    """An old name works for a release: an agent must not get past the gate by it."""
+    old, new = (
+        evaluate_command(f"interlock {words.replace(' *', '')} 01a1") for words in (earlier, now)
+    )
+
+    assert old.decision is new.decision
+    assert [each.rule for each in old.findings] == [each.rule for each in new.findings]
+
+
+@pytest.mark.parametrize(("earlier", "now"), EARLIER_OPTIONS.items())
+def test_an_old_option_is_read_as_the_new_one_is(earlier: str, now: str):
+    for option in (earlier, now):
+        line = f"interlock --ledger x {option} check approve 01a1"
+        assert evaluate_command(line).decision is Decision.BLOCK
 
 
 _PREFIX = Path(sys.prefix)

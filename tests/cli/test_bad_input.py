@@ -68,7 +68,10 @@ def test_errors_are_json_when_json_is_asked_for() -> None:
         (["show", "--json"], "Missing argument 'RUN'."),
         (["runs", "--json", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
         (["oparator", "--json"], "there is no command `oparator`: did you mean `operator`?"),
-        (["ledger", "infos", "--json"], "No such command 'infos'."),
+        (
+            ["ledger", "infos", "--json"],
+            "there is no command `infos` of `ledger`: did you mean `info`?",
+        ),
     ],
     ids=["no run", "an option", "a command", "a command of another"],
 )
@@ -92,7 +95,7 @@ def test_unclosed_quote_is_never_allowed_in_silence() -> None:
 
     assert result.exit_code == 0
     assert result.stdout == snapshot("""\
-WARN  goes ahead, with a word to the agent
+WARN  allowed, with a warning to the agent
 
   a part of this command cannot be judged: it is not a complete shell command
     where    echo "unclosed
@@ -111,7 +114,7 @@ def test_cut_off_json_blocks() -> None:
 
     assert result.exit_code == 4
     assert result.stdout == snapshot("""\
-BLOCK  must not happen
+DENY  must not happen
 
   the parameters are not JSON: the text ends at line 1, column 16 (offset 15),
   as if it was cut off, behind `{"command": "ls`
@@ -126,7 +129,7 @@ def test_parameters_that_are_not_an_object_block() -> None:
 
     assert result.exit_code == 4
     assert result.stdout == snapshot("""\
-BLOCK  must not happen
+DENY  must not happen
 
   the parameters are an array, expected an object
     why      schema.not-an-object (schema, medium)

@@ -87,16 +87,14 @@ def test_a_folder_that_is_given_decides_what_a_path_means() -> None:
 
 
 def test_allowing_says_so_in_one_line() -> None:
-    assert interlock("check", "command", "ls").stdout == snapshot(
-        "ALLOW  nothing speaks against it\n"
-    )
+    assert interlock("check", "command", "ls").stdout == snapshot("ALLOW  no rule matched\n")
 
 
 def test_a_finding_says_what_where_why_and_what_instead(policy: Path) -> None:
     result = interlock("check", "command", "sudo deploy web", "--policy", str(policy))
 
     assert result.stdout == snapshot("""\
-BLOCK  must not happen
+DENY  must not happen
 
   deploys need a person
     why      no-deploys (rules, high)

@@ -21,68 +21,68 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
 
   The control plane for AI agents that work unattended.
 
-  Ask whether a command, a tool call or an edit may happen, and why; see what
-  runs did and what they used, and decide what waits for a person.
-
-    interlock tour                                   see it at work
-    interlock install claude-code                    have an agent ask before it acts
-    interlock check command 'git push --force'       ask about one line
-    interlock check command --explain 'curl x | sh'  and how the answer came about
-    interlock runs                                   what is at work, and what it used
-    interlock watch RUN                              how one run gets on, live
-    interlock approvals                              what waits for you
-    interlock serve                                  all of it in a browser, and an API
-    interlock loop run                               let it decide what comes next
+    interlock tour                              see it at work
+    interlock install claude-code               have an agent ask before it acts
+    interlock check command 'git push --force'  ask about one line; --explain says why
+    interlock approvals                         what waits for you
+    interlock serve                             all of it in a browser, and an API
 
 Options:
-  --version   Show the version and exit.
-  -h, --help  Show this message and exit.
+  --no-pager     Show long lists without a pager.
+  -V, --version  Show the version and exit.
+  -h, --help     Show this message and exit.
 
-Commands:
-  tour             Take the guided tour: real questions, real answers;...
-  setup            Make the first operator; once, at a terminal.
-  install          Have agent clients ask before they act: put hooks into...
-  uninstall        Take the hooks out of the settings of agent clients again.
-  doctor           Examine the hooks of every client here, and send a...
-  serve            Answer agents and people: HTTP, live events, and the...
-  run              Run any agent's command as a governed run: judged,...
-  mcp              Stand in front of an MCP server: judge what is asked of...
+Ask:
   check            Ask whether a command, a tool call or an edit may happen.
-  rules            List the rules of all packs, or of one PACK, with what...
-  init             Write a policy file that shows every key with its...
-  policy           Show, describe and test the policy that counts here.
-  status           Say whether a server runs, where and since when, and...
-  runs             List the runs that were active last, with what they did...
-  show             Show one run; RUN is its id, or enough of its beginning.
-  tail             Print what is recorded as it is recorded, of one run or...
-  watch            Watch how a run gets on, live.
-  explain          Explain why a run was let go on, paused or stopped.
+  explain          Explain why a run went on, was paused or was stopped.
+  rules            List the rules, and what the policy makes of each.
+  backtest         Judge past steps, or past ends of turns, from JSON lines.
+  tour             Take the guided tour; nothing of yours is touched.
+
+Run:
+  run              Run an agent's command, governed: judged, watched, stopped.
+  mcp              Govern an MCP server: judge each call, pass on the rest.
+  serve            Start the server: HTTP API, live events, web console.
+  edit             Apply the edits that stdin describes: all, or none.
+  undo             Restore files from before a set of edits or a command.
+  loop             Run the loop that decides what comes next, or stop it.
+  event            Send an event to the loop.
+  note             Leave a note for the loop, or list those that wait.
+
+Decide:
   approvals        List what waits for a person: what is asked, and why.
-  approve          Let what was asked happen, once; ID may be its beginning.
-  deny             Refuse what was asked; ID may be its beginning.
-  review           Open a review: was the work good enough?
-  verdict          Give the verdict on a review: was it good enough?
-  reviews          List the reviews that work waits for, of every run that...
-  choose           Choose how a review goes on whose attempts are used up.
-  halt             Stop a run and every run below it, until it is lifted.
-  lift             Let a run go on that was paused, stopped or halted.
-  checkpoint       List the checkpoints of a run, and bring its files back...
-  edit             Make edits that stdin describes: all of them, or none.
-  undo             Put files back: a set of edits, or what was copied away...
-  budget           Show an account, or give it another limit.
-  operator         List who may decide, let others in or go, and change a...
-  token            List the tokens of programs, make one, or let one go.
-  login            Show a link that opens the console once, as you, within...
-  loop             What next? Let the loop run, look at it, and stop it.
-  event            Tell the loop that something happened.
-  note             Leave a note for the loop, and see which ones wait.
-  slog             List what the loop decided, the newest first; to do...
-  recommendations  List what finished runs taught the loop: changes of the...
-  step             Judge past runs step by step: where would each have been...
-  stop             Ask whether agents that ended their turn are really done.
-  replay           Decide every judgement of a run again, from its record.
-  verify           Hold every record against its chain and its seals.
-  ledger           Look at the ledger, copy it, and mend it.
+  approve          Let what was asked happen, once.
+  deny             Refuse what was asked.
+  review           Open a review of work, submit its verdict, resolve it.
+  halt             Stop a run and every run below it, until it is resumed.
+  resume           Resume a run that was paused, stopped or halted.
+  budget           Show an account, or set a limit of it.
+  recommendations  List changes of the policy that past runs suggest.
+
+Look:
+  status           Say whether a server runs, and what waits for a person.
+  runs             List the latest runs, with what they did and used.
+  show             Show one run: its figures, budgets and timeline.
+  watch            Watch a run live.
+  tail             Print records as they are made, of one run or of all.
+  replay           Decide every answer of a run again, from its record.
+  verify           Verify every record against its hash chain and seals.
+  checkpoint       List the checkpoints of a run, or restore one.
+
+Set up:
+  setup            Make the first operator: the person who approves.
+  install          Install hooks: agent clients ask before they act.
+  uninstall        Remove the hooks from the settings of agent clients.
+  doctor           Test the hooks of every client, with a canary.
+  init             Write a policy file to start from.
+  policy           Show, test and adopt the policy.
+  operator         Manage the people who may decide.
+  token            Manage the tokens of agents and programs.
+  login            Show a link that opens the web console as you.
+  completion       Install tab completion for bash, zsh or fish.
+  ledger           Inspect, back up, archive and repair the ledger.
+
+  `interlock help COMMAND` says more about one, with examples.
 """)
 
 
@@ -100,9 +100,8 @@ Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
 
   Ask whether a command, a tool call or an edit may happen.
 
-  Exit code: 0 allow or warn, 3 require-confirmation, 4 block; 1 when the policy
-  or the environment is at fault, 2 when the call is wrong or its input cannot
-  be read.
+  Exit code: 0 allow or warn, 3 ask, 4 deny; 1 when the policy or the
+  environment is at fault, 2 when the call is wrong or its input cannot be read.
 
   With --jsonl each line of stdin is one question, answered in order:
 
@@ -112,6 +111,10 @@ Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
 
   `cwd` and `old` may be left out. A line that cannot be read is answered with
   an error, the stream goes on, and the exit code at its end is 0.
+
+  Examples:
+    interlock check command 'git push --force'
+    interlock check --jsonl < questions.jsonl
 
 Options:
   --jsonl        Answer a stream of JSON lines.
@@ -171,7 +174,7 @@ def test_a_real_process_answers_with_the_exit_code() -> None:
     result = interlock_process("check", "command", "rm -rf /")
 
     assert result.returncode == 4
-    assert result.stdout.startswith(b"BLOCK  must not happen\n")
+    assert result.stdout.startswith(b"DENY  must not happen\n")
     assert result.stderr == b""
 
 
@@ -203,7 +206,7 @@ def test_rules_of_one_pack_are_listed(policy: Path) -> None:
 
     assert result.stdout == snapshot("""\
 rules  Your own rules. Conditions written in the policy.
-  no-deploys  block                 high      deploys need a person
+  no-deploys  deny   high      deploys need a person
 """)
 
 
@@ -223,12 +226,12 @@ def test_one_rule_is_shown_with_its_examples(policy: Path) -> None:
 
     assert result.stdout == snapshot("""\
 no-deploys
-  says     block (high)
+  decision deny (high)
   why      deploys need a person
   instead  ask for the deploy to be done
-  speaks   deploy web
+  matches  deploy web
            sudo deploy
-  silent   echo deploy
+  ignores  echo deploy
 """)
 
 

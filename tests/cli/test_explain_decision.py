@@ -37,7 +37,7 @@ def test_of_a_held_run_the_answer_that_began_it_is_explained(place: str) -> None
 
     assert text.startswith("PAUSE  the run waits for a person\n")
     assert f"at step {stuck.paused.step}, record {stuck.paused.seq}," in text
-    assert "word of   the continue gate (should it go on?)" in text
+    assert "by        the continue gate (should it go on?)" in text
     assert flat(stuck.paused.detail.reasons[0].message) in flat(text)
     assert flat(stuck.paused.detail.reasons[0].remediation) in flat(text)
     assert f"approval {stuck.question}" in text
@@ -50,8 +50,8 @@ def test_an_answer_that_was_only_held_says_by_what(place: str) -> None:
         text = interlock("explain", stuck.run.id, "--record", str(held.seq)).stdout
         value = explained(stuck.run.id, "--record", str(held.seq))
 
-    assert "word of   an earlier pause, which holds until a person decides" in text
-    assert f"interlock lift {stuck.run.id} --reason TEXT" in flat(text)
+    assert "by        an earlier pause, which holds until a person decides" in text
+    assert f"interlock resume {stuck.run.id} --reason TEXT" in flat(text)
     assert "What was checked" not in text
     assert {check["says"] for check in value["checks"]} == {"not asked"}
 
@@ -157,7 +157,7 @@ def test_what_really_happens_besides_the_answer_is_told(place: str) -> None:
     assert "without `slope`: continue" in pages[0]
     assert "short only the hard checks were made" in pages[1]
     assert "slope left out" in pages[1]
-    assert "word of what it waits for outside" in pages[2]
+    assert "by what it waits for outside" in pages[2]
     assert "waits for the build, for 1 min" in pages[2]
 
 
@@ -214,7 +214,7 @@ def test_a_stop_that_was_sent_on_shows_signals_evidence_and_nudge(place: str) ->
         value = explained(run.id, "--stop")
 
     assert text.startswith("GO-ON  the run goes on\n")
-    assert "word of   the stop gate (is it really done?)" in text
+    assert "by        the stop gate (is it really done?)" in text
     assert flat(answer.nudge) in flat(text)
     assert "open-todo: write the entry" in text
     for signal in answer.detail.signals:

@@ -1,4 +1,4 @@
-"""`interlock halt` and `interlock lift`: a person's word, which no agent can give."""
+"""`interlock halt` and `interlock resume`: a person's word, which no agent can give."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:
         halted = as_person("halt", run.id, "--reason", "wrong branch")
         answer = run.step()
         asked = run.command("ls")
-        lifted = as_person("lift", run.id, "--reason", "it is on the right one now")
+        lifted = as_person("resume", run.id, "--reason", "it is on the right one now")
 
         assert (halted.exit_code, lifted.exit_code) == (0, 0)
         assert halted.stdout.replace(run.id[:SHORT], "<run>") == snapshot("""\
 HALTED  it takes no further step, nor does a run below it
   tidy up
-  interlock lift <run> --reason TEXT lets it go on
+  interlock resume <run> --reason TEXT lets it go on
 """)
         assert lifted.stdout == snapshot("""\
-LIFTED  it may go on
+RESUMED  it may go on
   tidy up
 """)
         assert (answer.goes_on, answer.decision) == (False, StepDecision.STOP)
@@ -42,7 +42,7 @@ LIFTED  it may go on
 
 def test_lifting_takes_back_the_question_of_a_paused_run(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        assert as_person("lift", stuck.run.id[:SHORT], "--reason", "look again").exit_code == 0
+        assert as_person("resume", stuck.run.id[:SHORT], "--reason", "look again").exit_code == 0
 
         assert interlock("approvals").stdout == "nothing waits for you\n"
         assert stuck.run.step().goes_on
@@ -56,12 +56,12 @@ def test_what_still_holds_a_run_from_above_is_told(place: str) -> None:
         as_person("halt", below.id, "--reason", "this as well")
 
         shown = re.sub(r"\d+ s ago", "<now>", interlock("show", below.id).stdout)
-        lifted = as_person("lift", below.id, "--reason", "only this")
+        lifted = as_person("resume", below.id, "--reason", "only this")
 
         assert "HALTED  <now> at step 0\n    this as well\n" in shown
         assert f"HALTED  <now> at step 0, by run {above.id[:SHORT]} above\n" in shown
         assert lifted.stdout.startswith("LIFTED  it may go on, once no run above it is held\n")
-        assert f"interlock lift {above.id[:SHORT]} --reason TEXT" in lifted.stdout
+        assert f"interlock resume {above.id[:SHORT]} --reason TEXT" in lifted.stdout
         assert not below.step().goes_on
 
 
@@ -70,7 +70,7 @@ def test_programs_get_the_run_afterwards(place: str) -> None:
         run = a_run(agent, "tidy up")
 
         halted = json.loads(as_person("halt", run.id, "--reason", "no", "--json").stdout)
-        lifted = json.loads(as_person("lift", run.id, "--reason", "yes", "--json").stdout)
+        lifted = json.loads(as_person("resume", run.id, "--reason", "yes", "--json").stdout)
 
         assert (halted["hold"]["kind"], halted["hold"]["reason"]) == ("person-stop", "no")
         assert lifted["hold"] is None
@@ -87,7 +87,7 @@ def test_a_reason_cannot_draw_on_the_terminal(place: str) -> None:
             assert "    \\x1b[2Jgone\\nHALTED\n" in shown
 
 
-@pytest.mark.parametrize("word", ["halt", "lift"])
+@pytest.mark.parametrize("word", ["halt", "resume"])
 def test_only_an_operator_decides(word: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_stuck_run(place) as stuck:
         make_operator(place)
@@ -105,7 +105,7 @@ def test_only_an_operator_decides(word: str, place: str, monkeypatch: pytest.Mon
     [
         (["halt", "RUN"], "Missing option '--reason'"),
         (["halt", "RUN", "--reason", " "], "the reason is empty: say why it has to stop"),
-        (["lift", "RUN", "--reason", "go"], "is not held: there is nothing to lift"),
+        (["resume", "RUN", "--reason", "go"], "is not held: there is nothing to resume"),
         (["halt", "ledger", "--reason", "go"], "it is no run to be held"),
         (["halt", "nobody", "--reason", "go"], "there is no run `nobody`"),
         (["halt", "DONE", "--reason", "go"], "is finished: nothing can be added to it"),

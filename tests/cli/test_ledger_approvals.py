@@ -41,7 +41,7 @@ def test_an_empty_inbox_is_told(place: str) -> None:
 
 
 def test_an_operator_decides_with_a_passphrase(story: Story) -> None:
-    result = as_person("approve", story.approval[:20], "--note", "go on")
+    result = as_person("approve", story.approval[:20], "--reason", "go on")
 
     assert result.exit_code == 0
     assert result.stdout == snapshot("""\
@@ -96,7 +96,7 @@ def test_what_was_denied_stays_denied(place: str) -> None:
         run = a_run(agent, "push it")
         asked = run.command(PUSH)
 
-        result = as_person("deny", asked.approval_id or "", "--note", "not on a friday")
+        result = as_person("deny", asked.approval_id or "", "--reason", "not on a friday")
 
         assert result.exit_code == 0
         assert result.stdout == snapshot("""\
@@ -126,7 +126,7 @@ def test_an_agent_can_never_decide(story: Story, monkeypatch: pytest.MonkeyPatch
         ["deny", story.approval],
         ["budget", f"run/{story.checkout}", "tokens", "none"],
         ["operator", "add", "mallory"],
-        ["operator", "agent", "mallory"],
+        ["token", "create", "mallory", "--role", "agent"],
         ["operator", "revoke", "anna"],
         ["operator", "passphrase"],
     ):

@@ -171,10 +171,10 @@ def test_a_damaged_file_says_the_way_out_and_the_way_works(story: Story, tmp_pat
     file.write_bytes(content)
 
     refused = interlock("runs")
-    saved = interlock("ledger", "recover", story.place, str(target))
+    saved = interlock("ledger", "repair", story.place, str(target))
 
     assert refused.exit_code == 1
-    assert "`interlock ledger recover`" in refused.stderr
+    assert "`interlock ledger repair`" in refused.stderr
     assert saved.exit_code == 0
     assert bytes(content) == file.read_bytes()
     assert interlock("verify", "--ledger", str(target)).exit_code == 0
@@ -187,12 +187,12 @@ def test_a_lost_key_is_missed_until_somebody_recovered_without_it(
     [key] = current_ledger_places().keys.glob("*.key")
     key.unlink()
 
-    refused = interlock("ledger", "recover", story.place, str(tmp_path / "refused.db"))
+    refused = interlock("ledger", "repair", story.place, str(tmp_path / "refused.db"))
     missed = interlock("runs")
     saved = tmp_path / "saved.db"
     with pytest.MonkeyPatch.context() as patched, own_terminal(patched) as type_in:
         type_in(PASSPHRASE)
-        recovered = interlock("ledger", "recover", story.place, str(saved))
+        recovered = interlock("ledger", "repair", story.place, str(saved))
 
     assert refused.exit_code == 1
     assert "has lost its key" in missed.stderr
@@ -243,10 +243,10 @@ def test_an_export_that_nobody_reads_ends_quietly(story: Story) -> None:
         ["ledger", "info"],
         ["operator", "list"],
         ["operator", "add", "bob"],
-        ["operator", "agent", "bob"],
+        ["token", "create", "bob", "--role", "agent"],
         ["operator", "passphrase"],
         ["ledger", "backup", "copy.db"],
-        ["ledger", "recover", "PLACE", "saved.db"],
+        ["ledger", "repair", "PLACE", "saved.db"],
     ],
     ids=" ".join,
 )

@@ -45,8 +45,8 @@ def test_what_the_runs_below_spent_counts_in_the_tree(story: Story) -> None:
     own = json.loads(interlock("budget", f"run/{story.checkout}", "--json").stdout)
     tree = json.loads(interlock("budget", f"tree/{story.checkout}", "--json").stdout)
 
-    assert own["used"]["tool-calls"] == 2
-    assert tree["used"]["tool-calls"] == 3
+    assert own["used"]["tool_calls"] == 2
+    assert tree["used"]["tool_calls"] == 3
 
 
 def test_a_limit_is_raised_while_the_run_goes_on(place: str) -> None:
@@ -55,7 +55,7 @@ def test_a_limit_is_raised_while_the_run_goes_on(place: str) -> None:
         run.observe(run.command("ls"), exit_code=0)
         refused = run.command("pwd")
 
-        result = as_person("budget", f"run/{run.id}", "tool-calls", "2", "--note", "go on")
+        result = as_person("budget", f"run/{run.id}", "tool-calls", "2", "--reason", "go on")
 
         assert not refused.allowed
         assert result.stdout == f"run/{run.id}  tool-calls: 1 -> 2\n"
@@ -95,7 +95,7 @@ def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:
 
 
 def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
-    as_person("budget", f"run/{story.checkout}", "tokens", "200000", "--note", "it takes longer")
+    as_person("budget", f"run/{story.checkout}", "tokens", "200000", "--reason", "it takes longer")
 
     shown = told(interlock("show", story.checkout).stdout, story)
     assert "this run, tokens: 100,000 -> 200,000  by " in shown

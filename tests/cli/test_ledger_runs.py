@@ -7,17 +7,12 @@ import os
 import subprocess
 from pathlib import Path
 
-import msgspec
 import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock, program
 from cli.ledgers import Story, a_run, told
 from interlock import Interlock
-from interlock.model.budget import Dimension
-from interlock.model.verdict import Decision
-from interlock.views import units
-from interlock.views.run_view import RunFigures
 from patience import LONG_ENOUGH_S
 
 
@@ -26,10 +21,10 @@ def test_runs_are_listed_with_what_they_did_and_those_below_them(story: Story) -
 
     assert result.exit_code == 0
     assert told(result.stdout, story) == snapshot("""\
-run              status     task                  active  allow  ask  block  tokens     cost  broken
-<checkout...>    waiting    fix the checkout:...   6 min      2    1      1   78.0k  $0.00+?       1
-  <history....>  completed  look through the ...   7 min      1    -      -       0    $0.00       -
-<changelog..>    completed  write the changelog    6 min      -    -      -       0    $0.00       -
+run              status     task                     active  allow  warn  ask  deny     cost  broken
+<checkout...>    waiting    fix the checkout: to...   6 min      2     -    1     1  $0.00+?       1
+  <history....>  completed  look through the his...   7 min      1     -    -     -    $0.00       -
+<changelog..>    completed  write the changelog       6 min      -     -    -     -    $0.00       -
 """)
 
 
@@ -42,7 +37,7 @@ def test_a_narrow_terminal_gets_fewer_columns(
 
     assert max(map(len, lines)) <= 80
     assert told(lines[0], story) == snapshot(
-        "run              status     task              active  allow  ask  block     cost"
+        "run              status     task               active  allow  ask  deny     cost"
     )
 
 
@@ -56,22 +51,11 @@ def test_runs_are_filtered(story: Story) -> None:
     assert len(latest) == 2
 
 
-def test_the_figures_of_runs_can_be_read_back_as_what_they_are(story: Story) -> None:
-    text = interlock("runs", "--json").stdout
-
-    runs = msgspec.json.decode(text, type=list[RunFigures])
-    [checkout] = [run for run in runs if run.id == story.checkout]
-
-    assert f"{units.json_text(runs)}\n" == text
-    assert checkout.answers[Decision.BLOCK] == 1
-    assert checkout.spent[Dimension.TOKENS] == 78_000
-
-
 def test_runs_as_json_hold_every_figure(story: Story) -> None:
     runs = json.loads(interlock("runs", "--json").stdout)
 
     checkout = next(run for run in runs if run["id"] == story.checkout)
-    assert checkout["answers"] == {"allow": 2, "warn": 0, "require-confirmation": 1, "block": 1}
+    assert checkout["answers"] == {"allow": 2, "warn": 0, "require_confirmation": 1, "block": 1}
     assert checkout["spent"]["tokens"] == 78_000
     assert checkout["unpriced_tokens"] == 78_000
     assert (checkout["lines_added"], checkout["lines_removed"]) == (1, 1)
@@ -159,7 +143,7 @@ fix the checkout: totals are off by one cent
   outcome  still running, 1 question for a person
 
 Figures
-  answers  2 allow, 1 ask, 1 block
+  answers  2 allow, 1 ask, 1 deny
   lines    +1 -1 in 1 file
   tools    command 1, edit 1
   tokens   78,000 (60,000 in, 18,000 out)
@@ -182,7 +166,7 @@ Timeline
   0:09  model     nobody-knows  78,000 tokens, price unknown
   0:09  75 %      this run  78,000 of 100,000 tokens
   1:09  broken    no-print: a debugging print was left in  src/cart.py:3
-  1:09  block     $ rm -rf /
+  1:09  deny      $ rm -rf /
                   filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
   1:09  waits     approval <approval...>  until <time>
   1:09  ask       $ git push --force origin topic

@@ -102,7 +102,7 @@ def test_a_terminal_gets_colours_and_the_same_words(story: Story) -> None:
     coloured = _on_a_terminal("show", story.checkout)
 
     words = re.sub(r"\x1b\[[0-9;]*m", "", coloured).replace("\r\n", "\n")
-    assert "\x1b[31mblock" in coloured
+    assert "\x1b[31mdeny" in coloured
     assert words == plain
 
 

@@ -69,7 +69,7 @@ on = ["ci/failed"]
 
     assert waited.exit_code == 0
     cause = Path("cause").read_text().strip()
-    assert cause in interlock("slog", "--json").stdout
+    assert cause in interlock("loop", "log", "--json").stdout
 
 
 def test_the_status_shows_what_waits_and_the_last_cycle(place: str) -> None:
@@ -140,18 +140,18 @@ def test_what_is_frozen_lets_nothing_out_until_it_is_thawed(place: str) -> None:
     frozen = as_person("loop", "freeze", "--reason", "a release is on")
     ticked = interlock("loop", "tick")
     status = interlock("loop", "status")
-    thawed = as_person("loop", "thaw", "--reason", "it is out")
+    thawed = as_person("loop", "unfreeze", "--reason", "it is out")
     interlock("note", "add", "second")
 
     assert (frozen.exit_code, thawed.exit_code) == (0, 0)
     assert frozen.stdout == snapshot("""\
 FROZEN  nothing is emitted or delivered
-  interlock loop thaw --reason TEXT lets it go on
+  interlock loop unfreeze --reason TEXT lets it go on
 """)
     assert ticked.stdout.startswith("frozen  do_nothing")
     assert "FROZEN  nothing is emitted or delivered" in status.stdout
     assert "  why      a release is on\n" in status.stdout
-    assert thawed.stdout == "THAWED  the loop goes on\n"
+    assert thawed.stdout == "UNFROZEN  the loop goes on\n"
     assert interlock("loop", "tick").stdout.startswith("emitted  process_notes")
 
 
@@ -181,7 +181,7 @@ def test_a_question_of_the_loop_says_what_would_happen(place: str) -> None:
   why      loop.start-loop: `ci/build.failed` is what job `fix-the-build` is for
   run      loop (interlock-loop: decide what comes next)
   then     runs `sh -c echo mended`, as a governed run
-  look     interlock slog --decision <id>
+  look     interlock loop log --decision <id>
 
 interlock approve <id> lets it happen once, interlock deny <id> refuses
 """)
@@ -190,7 +190,7 @@ interlock approve <id> lets it happen once, interlock deny <id> refuses
 GRANTED  it may happen once
   start_loop fix-the-build
   then     runs `sh -c echo mended`, as a governed run, in the loop's next cycle
-  look     interlock slog --decision <id>\
+  look     interlock loop log --decision <id>\
 """)
     assert '[loop]\n  start-loop = "allow"\n' in approved.stdout
     assert ticked.stdout.startswith(
@@ -204,18 +204,18 @@ def test_a_refused_question_is_over(place: str) -> None:
         approval = looped.after("ci/build.failed").approval
         assert approval is not None
 
-    denied = as_person("deny", approval, "--note", "by hand")
+    denied = as_person("deny", approval, "--reason", "by hand")
 
     assert told(denied.stdout) == snapshot("""\
 DENIED  it must not happen
   start_loop fix-the-build
-  look     interlock slog --decision <id>
+  look     interlock loop log --decision <id>
 """)
     assert interlock("loop", "tick").stdout.startswith("denied  start_loop")
     assert interlock("approvals").stdout == "nothing waits for you\n"
 
 
-@pytest.mark.parametrize("word", ["freeze", "thaw", "cancel"])
+@pytest.mark.parametrize("word", ["freeze", "unfreeze", "cancel"])
 def test_only_an_operator_stops_it(word: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_loop(place) as looped:
         decided = looped.after("ci/build.failed")
@@ -246,7 +246,7 @@ def test_whoever_is_governed_does_not_stop_it(place: str) -> None:
         (["loop", "freeze"], 2, "Missing option '--reason'"),
         (["loop", "freeze", "--reason", " "], 2, "the reason is empty: say why"),
         (["loop", "cancel", "x", "--reason", "no"], 2, "nothing waits that could be cancelled"),
-        (["loop", "frezze"], 2, "No such command 'frezze'"),
+        (["loop", "frezze"], 2, "there is no command `frezze` of `loop`: did you mean `freeze`?"),
         (["loop", "tick", "--scope", ""], 2, "a scope"),
         (["loop", "cancel", "\x1b[2J", "--reason", "no"], 2, "nothing waits"),
     ],
@@ -265,7 +265,7 @@ def test_what_cannot_be_done_is_told(
 
 
 def test_to_look_at_it_makes_no_ledger(place: str) -> None:
-    for words in (["loop", "status"], ["slog"], ["note", "list"], ["recommendations"]):
+    for words in (["loop", "status"], ["loop", "log"], ["note", "list"], ["recommendations"]):
         assert interlock(*words).exit_code == 1
     assert not Path(place).exists()
 

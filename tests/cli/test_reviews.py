@@ -18,7 +18,7 @@ from interlock import UnfinishedError
 def test_a_review_tells_whoever_reviews_what_to_look_at(any_place: str, empty_place: Path) -> None:
     with a_reviewed_run(any_place, empty_place) as at:
         result = interlock(
-            "review", at.run.id[:SHORT], "merge", "tests", "style", "--subject", "the form"
+            "review", "open", at.run.id[:SHORT], "merge", "tests", "style", "--subject", "the form"
         )
 
         assert result.exit_code == 0
@@ -37,7 +37,7 @@ OPENED  the work waits for its verdict  blocking, record 2
   where gates differ, `GATE_VERDICTS:` with a line such as `[1] PASS - why` for each. The gates: [1]
   tests [2] style
 
-  interlock verdict <short> --review merge TEXT
+  interlock review submit <short> --review merge TEXT
 """)
         assert at.run.state.reviews.pending["merge"].subject == "the form"
 
@@ -46,11 +46,11 @@ def test_a_pass_that_a_check_contradicts_is_refused_until_it_is_mended(
     any_place: str, empty_place: Path
 ) -> None:
     with a_reviewed_run(any_place, empty_place) as at:
-        interlock("review", at.run.id, "merge", "tests", "style")
-        refused = interlock("verdict", at.run.id, "GATE_REVIEW: PASS - all good")
+        interlock("review", "open", at.run.id, "merge", "tests", "style")
+        refused = interlock("review", "submit", at.run.id, "GATE_REVIEW: PASS - all good")
         at.mend()
         said = "PASS - mended\nGATE_VERDICTS:\n[1] PASS - four\n[style] FAIL - long functions"
-        passed = interlock("verdict", at.run.id, stdin=said)
+        passed = interlock("review", "submit", at.run.id, stdin=said)
 
         assert (refused.exit_code, passed.exit_code) == (4, 0)
         assert at.told(refused.stdout) == snapshot("""\
@@ -98,10 +98,10 @@ Gates
 
 def test_a_person_is_asked_once_the_attempts_are_used_up(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
-        interlock("review", at.run.id, "merge", "tests", "style")
-        interlock("verdict", at.run.id, "FAIL - not yet")
-        asked = interlock("verdict", at.run.id, "looks fine")
-        late = interlock("verdict", at.run.id, "PASS - please")
+        interlock("review", "open", at.run.id, "merge", "tests", "style")
+        interlock("review", "submit", at.run.id, "FAIL - not yet")
+        asked = interlock("review", "submit", at.run.id, "looks fine")
+        late = interlock("review", "submit", at.run.id, "PASS - please")
 
         assert (asked.exit_code, late.exit_code) == (3, 3)
         assert at.told(asked.stdout) == snapshot("""\
@@ -128,7 +128,7 @@ Gates
   - short functions
   (1 more if asked for)
 
-  interlock choose <asked> retry|skip|abort
+  interlock review resolve <asked> retry|skip|abort
 """)
         assert at.told(late.stdout) == snapshot("""\
 REFUSED  a person must choose first
@@ -140,7 +140,7 @@ Gates
   tests    blocking, check failed: exit code 1 (1 test failed, 3 passed)
   style    advisory, only the verdict
 
-  interlock choose <asked> retry|skip|abort
+  interlock review resolve <asked> retry|skip|abort
 """)
         assert re.sub(
             r"asked \d+ s ago", "asked <now>", at.told(interlock("approvals").stdout)
@@ -150,10 +150,10 @@ Gates
   asks     review `merge`: failed tests
   why      review.tests: gate `tests` failed: exit code 1 (1 test failed, 3 passed)
   run      <run> (claude: mend the form)
-  look     interlock reviews <run>
-  interlock choose <asked> retry  begins the attempts anew
-  interlock choose <asked> skip   goes on without it
-  interlock choose <asked> abort  ends the run
+  look     interlock review list <run>
+  interlock review resolve <asked> retry  begins the attempts anew
+  interlock review resolve <asked> skip   goes on without it
+  interlock review resolve <asked> abort  ends the run
 """)
         )
 
@@ -165,16 +165,18 @@ def test_a_review_is_no_matter_of_yes_or_no(action: str, place: str, empty_place
         result = as_person(action, at.question)
 
         assert result.exit_code == 2
-        assert f"interlock choose {at.question} retry" in result.stderr
+        assert f"interlock review resolve {at.question} retry" in result.stderr
 
 
 def test_a_person_gives_the_attempts_once_more(any_place: str, empty_place: Path) -> None:
     with a_reviewed_run(any_place, empty_place) as at:
         as_operator(at)
         _use_up(at.run.id)
-        chosen = as_person("choose", at.question[:20], "retry", "--instructions", "look again")
+        chosen = as_person(
+            "review", "resolve", at.question[:20], "retry", "--instructions", "look again"
+        )
         at.mend()
-        passed = interlock("verdict", at.run.id, "PASS - mended")
+        passed = interlock("review", "submit", at.run.id, "PASS - mended")
 
         assert (chosen.exit_code, passed.exit_code) == (0, 0)
         assert chosen.stdout.startswith("RETRY  the attempts begin anew\n")
@@ -185,7 +187,9 @@ def test_a_person_gives_the_attempts_once_more(any_place: str, empty_place: Path
 def test_a_skipped_review_lets_the_work_go_on(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
-        chosen = as_person("choose", "--run", at.run.id[:SHORT], "--review", "merge", "skip")
+        chosen = as_person(
+            "review", "resolve", "--run", at.run.id[:SHORT], "--review", "merge", "skip"
+        )
 
         assert chosen.exit_code == 0
         assert at.told(chosen.stdout) == snapshot("""\
@@ -201,7 +205,9 @@ SKIPPED  the work goes on; recorded as skipped, not as passed
 def test_an_aborted_review_ends_the_run(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
-        chosen = as_person("choose", at.question, "abort", "--instructions", "start afresh")
+        chosen = as_person(
+            "review", "resolve", at.question, "abort", "--instructions", "start afresh"
+        )
 
         assert at.told(chosen.stdout) == snapshot("""\
 ABORTED  the run has ended
@@ -210,7 +216,7 @@ ABORTED  the run has ended
   because  a person aborted the run: start afresh
 """)
         assert at.run.state.outcome == "aborted"
-        assert interlock("verdict", at.run.id, "PASS - so there").exit_code == 2
+        assert interlock("review", "submit", at.run.id, "PASS - so there").exit_code == 2
 
 
 def test_an_agent_cannot_choose(
@@ -220,7 +226,7 @@ def test_an_agent_cannot_choose(
         as_operator(at)
         _use_up(at.run.id)
         monkeypatch.setenv("INTERLOCK_TOKEN", agent_token(place))
-        result = as_person("choose", at.question, "skip")
+        result = as_person("review", "resolve", at.question, "skip")
 
         assert result.exit_code == 1
         assert "merge" in at.run.state.reviews.pending
@@ -228,8 +234,8 @@ def test_an_agent_cannot_choose(
 
 def test_a_choice_is_refused_while_attempts_remain(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
-        interlock("review", at.run.id, "merge", "tests")
-        result = as_person("choose", "--run", at.run.id, "skip")
+        interlock("review", "open", at.run.id, "merge", "tests")
+        result = as_person("review", "resolve", "--run", at.run.id, "skip")
 
         assert result.exit_code == 2
         assert "used 0 of 2 attempts" in result.stderr
@@ -237,24 +243,24 @@ def test_a_choice_is_refused_while_attempts_remain(place: str, empty_place: Path
 
 def test_where_nothing_is_pending_that_is_told(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
-        assert interlock("reviews").stdout == "no review is pending\n"
-        assert json.loads(interlock("reviews", "--json").stdout) == []
-        assert at.told(interlock("reviews", at.run.id).stdout) == (
+        assert interlock("review", "list").stdout == "no review is pending\n"
+        assert json.loads(interlock("review", "list", "--json").stdout) == []
+        assert at.told(interlock("review", "list", at.run.id).stdout) == (
             "<short>  mend the form\n  no review was ever opened\n"
         )
 
 
 def test_reviews_tell_who_is_waited_for_and_how_others_ended(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
-        interlock("review", at.run.id, "early", "style")
-        interlock("verdict", at.run.id, "FAIL - long functions")
-        interlock("review", at.run.id, "merge", "tests", "style", "--subject", "the form")
-        fresh = interlock("reviews", at.run.id).stdout
-        interlock("verdict", at.run.id, "FAIL - one")
-        interlock("verdict", at.run.id, "FAIL - two")
-        as_person("choose", at.question, "retry", "--instructions", "look at line 3")
+        interlock("review", "open", at.run.id, "early", "style")
+        interlock("review", "submit", at.run.id, "FAIL - long functions")
+        interlock("review", "open", at.run.id, "merge", "tests", "style", "--subject", "the form")
+        fresh = interlock("review", "list", at.run.id).stdout
+        interlock("review", "submit", at.run.id, "FAIL - one")
+        interlock("review", "submit", at.run.id, "FAIL - two")
+        as_person("review", "resolve", at.question, "retry", "--instructions", "look at line 3")
         at.run.stopped("All done. Everything is finished.")
-        late = interlock("reviews", at.run.id).stdout
+        late = interlock("review", "list", at.run.id).stdout
 
         assert at.told(fresh) == snapshot("""\
 <short>  mend the form
@@ -293,10 +299,10 @@ def test_a_question_that_ran_out_leaves_a_way_to_choose(place: str, empty_place:
     with a_reviewed_run(place, empty_place, clock=yesterday) as at:
         at.run.review("merge", [{"id": "style", "criteria": ["reads well"], "max_attempts": 1}])
         assert at.run.verdict("FAIL - no").approval_id is not None
-        shown = at.told(interlock("reviews").stdout)
+        shown = at.told(interlock("review", "list").stdout)
 
-        assert "interlock choose --run <short> --review merge skip" in shown
-        assert as_person("choose", "--run", at.run.id, "skip").exit_code == 0
+        assert "interlock review resolve --run <short> --review merge skip" in shown
+        assert as_person("review", "resolve", "--run", at.run.id, "skip").exit_code == 0
 
 
 def test_resets_that_are_used_up_are_not_offered(place: str, empty_place: Path) -> None:
@@ -305,12 +311,12 @@ def test_resets_that_are_used_up_are_not_offered(place: str, empty_place: Path) 
         '[[reviews.gates]]\nid = "style"\ncriteria = ["reads well"]\nmax-attempts = 1\n'
     )
     with a_reviewed_run(place, empty_place, policy=policy) as at:
-        interlock("review", at.run.id, "merge", "style")
-        interlock("verdict", at.run.id, "FAIL - no")
+        interlock("review", "open", at.run.id, "merge", "style")
+        interlock("review", "submit", at.run.id, "FAIL - no")
 
         shown = interlock("approvals").stdout
         assert ("retry" in shown.partition("look")[2], " skip " in shown) == (False, True)
-        assert as_person("choose", at.question, "retry").exit_code == 2
+        assert as_person("review", "resolve", at.question, "retry").exit_code == 2
 
 
 def test_a_check_that_does_not_run_leaves_its_gate_unverified(
@@ -318,9 +324,9 @@ def test_a_check_that_does_not_run_leaves_its_gate_unverified(
 ) -> None:
     gates = '[{"id": "gone", "check": {"argv": ["no-such-program-anywhere"]}}]'
     with a_reviewed_run(place, empty_place) as at:
-        interlock("review", at.run.id, "merge", "--gates-json", "-", stdin=gates)
-        before = interlock("reviews").stdout
-        result = interlock("verdict", at.run.id, "PASS - trust me")
+        interlock("review", "open", at.run.id, "merge", "--gates-json", "-", stdin=gates)
+        before = interlock("review", "list").stdout
+        result = interlock("review", "submit", at.run.id, "PASS - trust me")
 
         assert "gone     blocking, not checked yet" in before
         assert result.exit_code == 4
@@ -334,7 +340,7 @@ def test_a_run_that_may_not_finish_says_which_command_shows_why(
     with a_reviewed_run(place, empty_place) as at:
         with pytest.raises(UnfinishedError):
             at.run.finish()
-        shown = interlock("reviews").stdout
+        shown = interlock("review", "list").stdout
 
         assert "completion  blocking, attempt 2 of 2" in shown
         assert (at.folder / "check.sh").read_text() == FAILS
@@ -342,6 +348,6 @@ def test_a_run_that_may_not_finish_says_which_command_shows_why(
 
 def _use_up(run_id: str) -> None:
     """Open the review `merge` and fail it until a person is asked."""
-    interlock("review", run_id, "merge", "tests", "style")
-    interlock("verdict", run_id, "FAIL - once", "--review", "merge")
-    assert interlock("verdict", run_id, "FAIL - twice", "--review", "merge").exit_code == 3
+    interlock("review", "open", run_id, "merge", "tests", "style")
+    interlock("review", "submit", run_id, "FAIL - once", "--review", "merge")
+    assert interlock("review", "submit", run_id, "FAIL - twice", "--review", "merge").exit_code == 3

@@ -115,7 +115,7 @@ Was it good enough?
     style    advisory, only the verdict
 
 """)
-    assert "interlock choose <asked> retry|skip|abort\n" in after
+    assert "interlock review resolve <asked> retry|skip|abort\n" in after
     assert after[after.index("Was it good enough?") : after.index("Lately")] == snapshot("""\
 Was it good enough?
   merge        blocking, 2 of 2 attempts used, waits for a person's choice
@@ -136,7 +136,7 @@ def test_explain_tells_which_checks_keep_a_run_from_being_done(
         value = json.loads(interlock("explain", at.run.id, "--stop", "--json").stdout)
 
     text = " ".join(shown.split())
-    assert "word of the checks of the policy that must pass before a run may finish" in text
+    assert "by the checks of the policy that must pass before a run may finish" in text
     assert "completion retry: attempt 1 of 2" in text
     assert "it is told [automatic message, not from a person] Attempt 2 of 2 Consider" in text
     assert "with the checks of `tests` passed: finish" in text
@@ -151,7 +151,7 @@ def test_explain_of_a_turn_that_may_end_shows_the_checks_that_passed(
         at.mend()
         assert not at.run.stopped(DONE).goes_on
         shown = interlock("explain", at.run.id, "--stop").stdout
-        page = interlock("reviews", at.run.id).stdout
+        page = interlock("review", "list", at.run.id).stdout
 
     assert "completion       advance: PASS: the agent ended its turn" in shown
     assert "to finish  the checks of the policy passed" in page
@@ -182,7 +182,7 @@ def test_what_waits_for_a_choice_stands_beside_what_waits_for_a_yes(
         f"interlock approve {asked[:SHORT]} lets it happen once,"
         f" interlock deny {asked[:SHORT]} refuses"
     )
-    assert shown.count("interlock choose ") == 3
+    assert shown.count("interlock review resolve ") == 3
 
 
 def _reviewed_to_its_end(at: Reviewed) -> None:
@@ -191,12 +191,12 @@ def _reviewed_to_its_end(at: Reviewed) -> None:
     run.review("merge", ["tests", "style"], subject="the form")
     run.verdict("PASS - fine")
     run.verdict("looks good")
-    as_person("choose", at.question, "retry", "--instructions", "look at line 3")
+    as_person("review", "resolve", at.question, "retry", "--instructions", "look at line 3")
     at.mend()
     run.verdict("PASS - mended\nGATE_VERDICTS:\n[1] PASS - four\n[2] FAIL - long")
     run.review("gone", [{"id": "gone", "check": {"argv": ["no-such-program"]}, "max_attempts": 1}])
     run.verdict("PASS - trust me")
-    as_person("choose", at.question, "skip")
+    as_person("review", "resolve", at.question, "skip")
     run.finish()
 
 

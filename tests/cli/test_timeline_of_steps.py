@@ -42,7 +42,7 @@ def test_every_new_event_has_its_line(place: str) -> None:
         run.step(waiting_for="the build", look_again_s=30)
         as_person("halt", run.id, "--reason", "wrong branch")
         run.step()
-        as_person("lift", run.id, "--reason", "right branch")
+        as_person("resume", run.id, "--reason", "right branch")
         shown = interlock("show", run.id).stdout
 
     timeline = shown[shown.index("Timeline") :]
@@ -64,7 +64,7 @@ timer     step 1  waits 30.0 s
                   it waits for the build
 halted    wrong branch  by ME
 held      step 1  person-stop
-lifted    right branch  by ME\
+resumed   right branch  by ME\
 """)
 
 
@@ -123,12 +123,12 @@ DENIED  the run stays stopped
   go on with: escape the quotes
 """)
     assert "STOPPED  3 min ago" in shown
-    assert f"interlock lift {stuck.run.id[:SHORT]} --reason TEXT" in shown
+    assert f"interlock resume {stuck.run.id[:SHORT]} --reason TEXT" in shown
 
 
 def test_whoever_approves_lets_the_run_go_on(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        approved = as_person("approve", stuck.question, "--note", "look at the quotes")
+        approved = as_person("approve", stuck.question, "--reason", "look at the quotes")
 
         assert approved.stdout == snapshot("""\
 GRANTED  the run may go on
@@ -247,7 +247,7 @@ def test_each_end_of_a_turn_has_its_mark(course: Course, nudge: str | None, mark
         ["watch", "x"],
         ["explain", "x"],
         ["halt", "x", "--reason", "y"],
-        ["lift", "x", "--reason", "y"],
+        ["resume", "x", "--reason", "y"],
         ["checkpoint", "list", "x"],
         ["checkpoint", "restore", "x"],
     ],

@@ -142,7 +142,7 @@ def test_the_figures_are_those_of_the_record(place: str) -> None:
     assert "6 of 40" in text
     assert (value["tokens_per_step"], value["slope"]) == (1000.0, 0.0)
     assert (value["coherence"], value["band"], value["uncertainty"]) == (1.0, "full", 0.2)
-    assert value["accounts"][0]["used"]["tool-calls"] == 6
+    assert value["accounts"][0]["used"]["tool_calls"] == 6
     assert value["last_checkpoint"] is None
 
 

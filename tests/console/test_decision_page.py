@@ -53,7 +53,7 @@ def asked(told: Scene, line: str) -> tuple[str, int]:
 def test_the_answer_is_the_heading_and_every_gate_is_named(told: Scene) -> None:
     view = view_of(told, *asked(told, COMMAND))
 
-    assert (view.word, view.heading) == ("require-confirmation", "A person must agree first")
+    assert (view.word, view.heading) == ("require-confirmation", "A person must approve first")
     spoke = {gate.name: gate.decision for gate in view.gates}
     assert spoke["destructive-ops"] is Decision.REQUIRE_CONFIRMATION
     assert {"protected-paths", "secrets", "rules", "budget", "privilege", "continue"} <= set(spoke)
@@ -94,7 +94,7 @@ def test_says_what_it_was_judged_on(told: Scene) -> None:
         ("block", '"git.push-force" = "block"'),
         ("ask", '"git.push-force" = "require-confirmation"'),
         ("warn", '"git.push-force" = "warn"'),
-        ("silent", '"git.push-force" = "off"'),
+        ("off", '"git.push-force" = "off"'),
         ("nonsense", '"git.push-force" = "block"'),
     ],
 )

@@ -98,7 +98,7 @@ def test_tries_a_command_and_records_nothing(told: Scene) -> None:
     assert told.desk.ledger.rows.head().records == before
     alone = told.html(page, "try")
     assert "answered in" in alone
-    assert "a person must agree first" in alone
+    assert "a person must approve first" in alone
 
 
 @pytest.mark.parametrize("line", [HOSTILE, "cat <<E\n</textarea><script>alert(1)</script>\nE", "'"])

@@ -125,7 +125,7 @@ def test_tries_a_command(ada: Desktop) -> None:
     )
     ada.page.get_by_role("button", name="Ask", exact=True).click()
 
-    expect(ada.page.locator("[data-part=try]")).to_contain_text("a person must agree first")
+    expect(ada.page.locator("[data-part=try]")).to_contain_text("a person must approve first")
 
 
 def test_speaks_to_the_loop(ada: Desktop) -> None:

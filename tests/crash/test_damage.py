@@ -54,9 +54,7 @@ def test_garbage_in_any_page_is_told_when_the_ledger_is_opened(original: Place, 
         with pytest.raises(DamagedError) as told:
             place.opened()
         assert str(told.value).startswith(f"{place.file} is damaged: ")
-        assert "`interlock ledger recover` saves what can be read into a new file" in str(
-            told.value
-        )
+        assert "`interlock ledger repair` saves what can be read into a new file" in str(told.value)
 
 
 @pytest.mark.soak
@@ -88,7 +86,7 @@ def test_a_garbage_header_is_told(original: Place, tmp_path: Path, header: bytes
     place = _copied(original, tmp_path / "copy")
     _overwrite(place.file, 0, header)
 
-    with pytest.raises(DamagedError, match=r"is damaged: .+: `interlock ledger recover`"):
+    with pytest.raises(DamagedError, match=r"is damaged: .+: `interlock ledger repair`"):
         place.opened()
 
 
@@ -99,7 +97,7 @@ def test_a_truncated_file_is_told(original: Place, tmp_path: Path, share: float,
     pages = max(1, int(place.file.stat().st_size // _PAGE * share))
     _truncate(place.file, pages * _PAGE + ragged)
 
-    with pytest.raises(DamagedError, match=r"is damaged: .+: `interlock ledger recover`"):
+    with pytest.raises(DamagedError, match=r"is damaged: .+: `interlock ledger repair`"):
         place.opened()
 
 
@@ -109,7 +107,7 @@ def test_a_file_that_lost_everything_but_its_write_ahead_file_is_told(
     place = _copied(interrupted, tmp_path / "copy")
     _truncate(place.file, 0)
 
-    with pytest.raises(DamagedError, match=r"is damaged: .+: `interlock ledger recover`"):
+    with pytest.raises(DamagedError, match=r"is damaged: .+: `interlock ledger repair`"):
         place.opened()
     assert place.wal.read_bytes() == interrupted.wal.read_bytes()
 

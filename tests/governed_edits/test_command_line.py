@@ -185,7 +185,7 @@ def test_a_refusal_says_why_and_leaves_with_its_code(folder: Path, place: str) -
     as_json = interlock("edit", "--json", stdin=json.dumps(edits))
 
     assert result.exit_code == as_json.exit_code == 4
-    assert result.stdout.startswith("BLOCK  must not happen\n")
+    assert result.stdout.startswith("DENY  must not happen\n")
     assert result.stdout.endswith("\nnothing was changed\n")
     told = json.loads(as_json.stdout)
     assert (told["allowed"], told["undo_id"]) == (False, None)

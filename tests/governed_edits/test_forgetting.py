@@ -1,4 +1,4 @@
-"""`interlock undo --forget`: what it shows, asks and deletes, and what is said of it afterwards."""
+"""`interlock undo --prune`: what it shows, asks and deletes, and what is said of it afterwards."""
 
 from __future__ import annotations
 
@@ -70,12 +70,10 @@ def test_what_is_old_is_forgotten_and_what_is_not_can_be_put_back(store: Path) -
     old = _aged_set(store)
     new = _applied(edits=[{"path": "b.txt", "old": "", "new": "b\n"}])
 
-    result = as_person("undo", "--forget", "30", "--yes")
+    result = as_person("undo", "--prune", "30", "--yes")
 
     assert result.exit_code == 0, result.stderr
-    assert re.fullmatch(
-        r"FORGOTTEN  1 entry, \d+ bytes, kept 30 days ago or earlier\n", result.stdout
-    )
+    assert re.fullmatch(r"PRUNED  1 entry, \d+ bytes, kept 30 days ago or earlier\n", result.stdout)
     assert result.stderr == ""
     assert old not in interlock("undo", "--list").stdout
     assert interlock("undo", new, "--yes").exit_code == 0
@@ -86,12 +84,12 @@ def test_what_is_old_is_forgotten_and_what_is_not_can_be_put_back(store: Path) -
 @pytest.mark.parametrize("arguments", [[], ["--yes"], ["--json"]])
 def test_what_was_forgotten_is_told_as_that(store: Path, arguments: list[str]) -> None:
     undo_id = _aged_set(store)
-    as_person("undo", "--forget", "30", "--yes")
+    as_person("undo", "--prune", "30", "--yes")
 
     result = interlock("undo", undo_id, *arguments)
 
     assert result.exit_code == 1
-    said = f"nothing is kept as `{undo_id}` in `{store}`: it was forgotten, or never kept there"
+    said = f"nothing is kept as `{undo_id}` in `{store}`: it was pruned, or never kept there"
     assert said in result.stderr
     assert "[y/N]" not in result.stderr
 
@@ -106,11 +104,11 @@ def test_a_copy_that_was_forgotten_is_told_as_that(store: Path, tmp_path: Path) 
     kept = _copied_before_a_command()
     assert kept in interlock("undo", "--list").stdout
 
-    assert as_person("undo", "--forget", "0", "--yes").exit_code == 0
+    assert as_person("undo", "--prune", "0", "--yes").exit_code == 0
     result = interlock("undo", kept)
 
     assert result.exit_code == 1
-    assert f"nothing is kept as `{kept}` in `{store}`: it was forgotten" in result.stderr
+    assert f"nothing is kept as `{kept}` in `{store}`: it was pruned" in result.stderr
 
 
 def _copied_before_a_command() -> str:
@@ -135,13 +133,13 @@ def test_without_a_terminal_nothing_is_forgotten_unless_it_is_said(store: Path, 
     _aged_set(store)
     before = list(all_held(store))
 
-    result = interlock("undo", "--forget", "30", stdin=stdin)
+    result = interlock("undo", "--prune", "30", stdin=stdin)
 
     assert result.exit_code == 1
     assert f"store      {store}\n" in result.stderr
     amount = f"1 entry, {_size(store)} bytes"
-    assert f"forget     {amount}, kept 30 days ago or earlier\n" in result.stderr
-    assert f"nothing was forgotten: {amount} would go; `--yes`" in result.stderr
+    assert f"delete     {amount}, kept 30 days ago or earlier\n" in result.stderr
+    assert f"nothing was deleted: {amount} would go; `--yes`" in result.stderr
     assert list(all_held(store)) == before
 
 
@@ -150,9 +148,9 @@ def test_a_terminal_is_asked(store: Path, answer: str, *, goes: bool) -> None:
     _aged_by_another(store)
     make_operator(os.environ["INTERLOCK_LEDGER"])
 
-    ended = interlock_at_terminal(["undo", "--forget", "30"], [answer, PASSPHRASE], stdin=None)
+    ended = interlock_at_terminal(["undo", "--prune", "30"], [answer, PASSPHRASE], stdin=None)
 
-    assert "Forget them? They cannot be put back any more. [y/N]" in ended.screen
+    assert "Delete them? They cannot be restored then. [y/N]" in ended.screen
     assert ("passphrase of anna" in ended.screen) is goes
     assert ended.code == (0 if goes else 1)
     assert (list(all_held(store)) == []) is goes
@@ -174,7 +172,7 @@ def test_nobody_forgets_without_a_passphrase(store: Path, yes: list[str]) -> Non
 
     for answers in (["y", "not the passphrase"], ["y", ""]):
         words = answers if not yes else answers[1:]
-        ended = interlock_at_terminal(["undo", "--forget", "30", *yes], words, stdin=None)
+        ended = interlock_at_terminal(["undo", "--prune", "30", *yes], words, stdin=None)
         assert ended.code == 1
         assert "the passphrase is not that of operator `anna`" in ended.screen
     assert list(all_held(store)) == before
@@ -185,38 +183,38 @@ def test_many_get_a_bar(store: Path) -> None:
         take_snapshot(store, f"{number}", ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
     make_operator(os.environ["INTERLOCK_LEDGER"])
 
-    words = ["undo", "--forget", "0", "--yes"]
+    words = ["undo", "--prune", "0", "--yes"]
     ended = interlock_at_terminal(words, [PASSPHRASE], stdin=None)
 
     assert ended.code == 0
-    assert "forgetting" in ended.screen
+    assert "pruning" in ended.screen
     assert "60 of 60" in ended.screen
-    assert "FORGOTTEN" in ended.screen
+    assert "PRUNED" in ended.screen
 
 
 def test_json_tells_what_was_forgotten(store: Path) -> None:
     undo_id = _aged_set(store)
     size_bytes = _size(store)
 
-    result = as_person("undo", "--forget", "30", "--yes", "--json")
+    result = as_person("undo", "--prune", "30", "--yes", "--json")
 
     told = json.loads(result.stdout)
-    [entry] = told["forgotten"]
+    [entry] = told["pruned"]
     assert (entry["id"], entry["kind"], entry["size_bytes"]) == (undo_id, "edits", size_bytes)
     assert (told["damaged"], told["size_bytes"]) == ([], size_bytes)
 
 
 def test_there_may_be_nothing_to_forget(store: Path) -> None:
-    assert as_person("undo", "--forget", "30").stdout == (
-        "nothing to forget that was kept 30 days ago or earlier\n"
+    assert as_person("undo", "--prune", "30").stdout == (
+        "nothing to prune that was kept 30 days ago or earlier\n"
     )
     assert not store.exists()
     _applied()
 
-    result = as_person("undo", "--forget", "1")
+    result = as_person("undo", "--prune", "1")
 
     assert result.exit_code == 0
-    assert result.stdout == "nothing to forget that was kept 1 day ago or earlier\n"
+    assert result.stdout == "nothing to prune that was kept 1 day ago or earlier\n"
     assert len(list(all_held(store))) == 1
 
 
@@ -225,8 +223,8 @@ def test_what_is_damaged_is_told_before_and_after(store: Path) -> None:
     (store / "kept" / damaged / "before" / "0").unlink()
     take_snapshot(store, new_id(), ["a.txt"], workspace=Path.cwd(), limit_bytes=10**6)
 
-    asked = as_person("undo", "--forget", "0")
-    done = as_person("undo", "--forget", "0", "--yes")
+    asked = as_person("undo", "--prune", "0")
+    done = as_person("undo", "--prune", "0", "--yes")
 
     said = f"`{store / 'kept' / damaged}` is damaged: what was kept of `a.txt` is not there"
     assert f"stays      {said}\n" in asked.stderr
@@ -242,7 +240,7 @@ def test_what_a_process_that_died_has_left_goes_unasked(store: Path) -> None:
     undo_id = _aged_set(store)
     (store / "kept" / undo_id).rename(store / "kept" / ".forgotten-0123456789abcdef")
 
-    result = as_person("undo", "--forget", "30")
+    result = as_person("undo", "--prune", "30")
 
     assert result.exit_code == 0
     assert re.search(
@@ -262,8 +260,8 @@ def test_the_list_tells_sizes_and_how_to_forget(store: Path) -> None:
     assert re.fullmatch(rf"{undo_id} +\d+ s +{size_bytes} bytes  a\.txt", lines[1])
     assert lines[2:] == [
         "",
-        f"the store holds 1 entry, {size_bytes} bytes; to forget what is old:"
-        " interlock undo --forget DAYS",
+        f"the store holds 1 entry, {size_bytes} bytes; to delete what is old:"
+        " interlock undo --prune 30d",
     ]
     assert listed["size_bytes"] == size_bytes
 
@@ -271,11 +269,11 @@ def test_the_list_tells_sizes_and_how_to_forget(store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--forget", "30", "--list"], "or `--list`, or `--forget DAYS`"),
-        (["--forget", "30", "an-id"], "or `--list`, or `--forget DAYS`"),
-        (["--forget", "30", "--run", "a"], "`--run` goes with `--list`"),
-        (["--forget", "-1"], "-1 is not in the range x>=0"),
-        (["--forget", "soon"], "'soon' is not a valid integer"),
+        (["--prune", "30", "--list"], "or `--list`, or `--prune AGE`"),
+        (["--prune", "30", "an-id"], "or `--list`, or `--prune AGE`"),
+        (["--prune", "30", "--run", "a"], "`--run` goes with `--list`"),
+        (["--prune", "-1"], "`-1` is no span of time"),
+        (["--prune", "soon"], "`soon` is no span of time: expected such as"),
     ],
 )
 def test_a_call_that_makes_no_sense_is_refused(
@@ -293,9 +291,9 @@ def test_where_nobody_may_decide_nothing_is_forgotten(
 ) -> None:
     _aged_set(store)
     before = list(all_held(store))
-    refused = interlock("undo", "--forget", "30", "--yes")
+    refused = interlock("undo", "--prune", "30", "--yes")
     monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "another.db"))
-    without = interlock("undo", "--forget", "30", "--yes")
+    without = interlock("undo", "--prune", "30", "--yes")
 
     assert (refused.exit_code, without.exit_code) == (1, 1)
     assert "makes the first one with `interlock setup`" in refused.stderr
@@ -312,19 +310,19 @@ def test_a_set_that_is_not_on_record_stays_and_is_not_applied_twice(store: Path)
     applied = Path("a.txt").read_text()
     [held] = all_held(store)
 
-    done = as_person("undo", "--forget", "0")
-    told = json.loads(interlock("undo", "--forget", "0", "--json").stdout)
+    done = as_person("undo", "--prune", "0")
+    told = json.loads(interlock("undo", "--prune", "0", "--json").stdout)
     with Interlock.open() as agent:
         again = agent.resume(run_id).apply_edits(edits, key="once")
 
     assert done.stdout.splitlines() == [
-        "nothing to forget that was kept before now",
+        "nothing to prune that was kept before now",
         f"  stays    `{held.id}` was applied, but is not on record: ask again with its key",
     ]
-    assert (told["forgotten"], told["unrecorded"]) == ([], [held.id])
+    assert (told["pruned"], told["unrecorded"]) == ([], [held.id])
     assert again.repeated
     assert Path("a.txt").read_text() == applied == "one\ntwo\nmore\nthree\n"
-    assert as_person("undo", "--forget", "0", "--yes").stdout.startswith("FORGOTTEN  1 entry")
+    assert as_person("undo", "--prune", "0", "--yes").stdout.startswith("PRUNED  1 entry")
 
 
 _DIES = """
@@ -360,5 +358,5 @@ def test_a_set_of_another_ledger_goes_as_well(
     monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "another.db"))
     _applied(edits=[{"path": "b.txt", "old": "", "new": "b\n"}])
 
-    assert as_person("undo", "--forget", "30", "--yes").stdout.startswith("FORGOTTEN  1 entry")
+    assert as_person("undo", "--prune", "30", "--yes").stdout.startswith("PRUNED  1 entry")
     assert len(list(all_held(store))) == 1

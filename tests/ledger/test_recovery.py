@@ -141,7 +141,7 @@ def test_a_damaged_file_is_not_opened_but_recovered(
     page = 1 if place == "first" else root_of(whole, place)
     source = damaged(whole, [page], garbage)
 
-    with pytest.raises(DamagedError, match="`interlock ledger recover` saves what"):
+    with pytest.raises(DamagedError, match="`interlock ledger repair` saves what"):
         SqliteStore(source)
     with recovered(source) as (report, ledger):
         check(ledger, report)
@@ -184,7 +184,7 @@ def test_a_file_with_any_bytes_overwritten_is_recovered_or_opened(
     try:
         SqliteStore(source).close()
     except LedgerError as error:
-        assert re.search("`interlock ledger recover`|newer than the", str(error))  # noqa: PT017 - or it opens
+        assert re.search("`interlock ledger repair`|newer than the", str(error))  # noqa: PT017 - or it opens
 
 
 def test_tells_exactly_what_was_lost(whole: Path) -> None:

@@ -55,9 +55,9 @@ def test_nobody_chooses_while_attempts_remain(
 def test_a_question_about_a_review_is_neither_approved_nor_denied(workshop: Workshop) -> None:
     question = used_up(workshop)
     records = workshop.kinds
-    with pytest.raises(InputError, match=f"interlock choose {question} retry"):
+    with pytest.raises(InputError, match=f"interlock review resolve {question} retry"):
         workshop.uses(lambda interlock: interlock.approve(question, token=workshop.operator))
-    with pytest.raises(InputError, match=f"interlock choose {question} retry"):
+    with pytest.raises(InputError, match=f"interlock review resolve {question} retry"):
         workshop.uses(lambda interlock: interlock.deny(question, token=workshop.operator))
 
     assert workshop.kinds == records

@@ -33,6 +33,11 @@ PATIENCE_S = 120.0
 """For what hangs; a busy machine is no reason to fail."""
 
 
+def listening(line: bytes) -> Listening:
+    """Read what `interlock serve --json` prints: times are for people to read there."""
+    return msgspec.convert({**msgspec.json.decode(line), "since": 0}, Listening)
+
+
 class Reply(NamedTuple):
     """What a server said."""
 
@@ -252,7 +257,7 @@ def serving_apart(
         try:
             line = process.stdout.readline()
             assert line, "the server said nothing"
-            yield ServedProcess(process, msgspec.json.decode(line, type=Listening))
+            yield ServedProcess(process, listening(line))
         finally:
             if process.poll() is None:
                 process.terminate()

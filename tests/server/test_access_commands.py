@@ -29,7 +29,7 @@ def typed(home: Path, *words: str) -> Ended:
 
 
 def test_a_token_is_made_listed_and_let_go(home: Path) -> None:
-    made = typed(home, "token", "add", "ci", "--scope", "viewer")
+    made = typed(home, "token", "create", "ci", "--role", "viewer")
     listed = typed(home, "token", "list")
     credential = re.search(r"\b[0-9a-f]{12}\b", listed.output)
     assert credential is not None
@@ -43,8 +43,8 @@ def test_a_token_is_made_listed_and_let_go(home: Path) -> None:
 
 
 def test_a_token_that_decides_is_shown_at_the_terminal_only(home: Path) -> None:
-    made = typed(home, "token", "add", "boss", "--scope", "admin")
-    as_json = typed(home, "token", "add", "boss", "--scope", "admin", "--json")
+    made = typed(home, "token", "create", "boss", "--role", "admin")
+    as_json = typed(home, "token", "create", "boss", "--role", "admin", "--json")
 
     assert made.code == 0
     token = re.search(r"shown this once: (\S{40,})", made.screen)

@@ -19,8 +19,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from interlock.service.whereabouts import Listening
-from server.served import PATIENCE_S, Client
+from server.served import PATIENCE_S, Client, listening
 
 IS_SOAK = os.environ.get("INTERLOCK_SOAK") is not None
 AGENTS = 50 if IS_SOAK else 6
@@ -41,7 +40,7 @@ def _server(folder: Path) -> Generator[tuple[subprocess.Popen[bytes], Client]]:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
-            yield process, Client(msgspec.json.decode(line, type=Listening))
+            yield process, Client(listening(line))
         finally:
             process.terminate()
             assert process.wait(PATIENCE_S) == 0

@@ -543,7 +543,7 @@ _BAD_WORK: dict[str, tuple[Callable[[Run], object], str]] = {
 
 
 @pytest.mark.parametrize("work", _BAD_WORK)
-@pytest.mark.parametrize("way", ["lift", "approve"])
+@pytest.mark.parametrize("way", ["resume", "approve"])
 def test_a_run_that_a_person_let_go_on_is_judged_by_what_it_does_from_there(
     interlock: Interlock, operator: str, clock: HandClock, work: str, way: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""`interlock step --jsonl`, as a person or a script runs it."""
+"""`interlock backtest steps`, as a person or a script runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.commands.past_run_commands import step_command
+from interlock.cli.commands.past_run_commands import steps_command
 from steps.step_rows import a_call, a_person
 
 STUCK = [a_person("fix it"), *[a_call("Read", {"path": "a"}, "the text of a " * 9)] * 5]
@@ -16,7 +16,7 @@ FINE = [a_person("fix it"), *[a_call("Read", {"path": f"{n}"}, f"text {n} " * 9)
 
 
 def asked(*arguments: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(step_command, [*arguments], input=stdin)
+    return CliRunner().invoke(steps_command, [*arguments], input=stdin)
 
 
 def line(run_id: object, steps: object) -> str:
@@ -60,13 +60,6 @@ def test_tells_every_twenty_runs_how_far_it_is() -> None:
     result = asked("--jsonl", stdin=line("a", FINE) * 41)
 
     assert len(result.stdout.splitlines()) == 41
-
-
-def test_asks_for_the_kind_of_input() -> None:
-    result = asked()
-
-    assert result.exit_code == ExitCode.MISUSED
-    assert "expected `--jsonl`" in result.stderr
 
 
 def test_prints_half_a_character() -> None:

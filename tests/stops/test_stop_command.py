@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock_process, program
@@ -27,7 +26,7 @@ def lines_of(*rows: dict[str, Any]) -> bytes:
 
 
 def answers(stdin: bytes, *options: str) -> list[dict[str, Any]]:
-    result = interlock_process("stop", "--jsonl", *options, stdin=stdin)
+    result = interlock_process("backtest", "stops", *options, stdin=stdin)
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -66,8 +65,8 @@ def test_the_original_table_may_be_chosen() -> None:
 
 def test_bad_lines_are_answered_in_their_place_and_the_exit_code_says_so() -> None:
     result = interlock_process(
-        "stop",
-        "--jsonl",
+        "backtest",
+        "stops",
         stdin=b"\n".join(
             [
                 b'{"id": 1, "text": "Done."',
@@ -102,22 +101,21 @@ def test_a_file_is_read_as_well(tmp_path: Path) -> None:
     file = tmp_path / "stops.jsonl"
     file.write_bytes(lines_of(ROW, ROW))
 
-    result = interlock_process("stop", "--jsonl", str(file))
+    result = interlock_process("backtest", "stops", str(file))
 
     assert result.returncode == 0
     assert len(result.stdout.splitlines()) == 2
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    result = interlock_process("stop", "--jsonl", str(tmp_path / "nowhere.jsonl"))
+    result = interlock_process("backtest", "stops", str(tmp_path / "nowhere.jsonl"))
 
     assert result.returncode == 2
     assert b"nowhere.jsonl` cannot be read: No such file or directory" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["--jsonl", "--profile", "best"]])
-def test_a_wrong_call_is_told(arguments: list[str]) -> None:
-    result = interlock_process("stop", *arguments, stdin=b"{}\n")
+def test_a_wrong_call_is_told() -> None:
+    result = interlock_process("backtest", "stops", "--profile", "best", stdin=b"{}\n")
 
     assert result.returncode == 2
     assert result.stdout == b""
@@ -125,7 +123,7 @@ def test_a_wrong_call_is_told(arguments: list[str]) -> None:
 
 def test_an_answer_comes_before_the_next_question_is_asked() -> None:
     with subprocess.Popen(
-        program(["stop", "--jsonl"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        program(["backtest", "stops"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

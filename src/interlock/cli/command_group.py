@@ -8,56 +8,64 @@ from typing import Final, NoReturn, cast
 
 import click
 
+from interlock.cli.call.command_names import NO_PAGER, Commands, with_examples
 from interlock.cli.call.exit_code import ExitCode
 from interlock.errors import InputError, InterlockError, PolicyError
 
-SUMMARIES: Final = {
-    "tour": "Take the guided tour: real questions, real answers; nothing of yours is run.",
-    "setup": "Make the first operator; once, at a terminal.",
-    "install": "Have agent clients ask before they act: put hooks into their settings.",
-    "uninstall": "Take the hooks out of the settings of agent clients again.",
-    "doctor": "Examine the hooks of every client here, and send a canary through each.",
-    "serve": "Answer agents and people: HTTP, live events, and the console in a browser.",
-    "run": "Run any agent's command as a governed run: judged, watched, paused and stopped.",
-    "mcp": "Stand in front of an MCP server: judge what is asked of it, pass on the rest.",
-    "check": "Ask whether a command, a tool call or an edit may happen.",
-    "rules": "List the rules of all packs, or of one PACK, with what the policy makes of them.",
-    "init": "Write a policy file that shows every key with its default, as comments.",
-    "policy": "Show, describe and test the policy that counts here.",
-    "status": "Say whether a server runs, where and since when, and what waits for a person.",
-    "runs": "List the runs that were active last, with what they did and used.",
-    "show": "Show one run; RUN is its id, or enough of its beginning.",
-    "tail": "Print what is recorded as it is recorded, of one run or of all.",
-    "watch": "Watch how a run gets on, live.",
-    "explain": "Explain why a run was let go on, paused or stopped.",
-    "approvals": "List what waits for a person: what is asked, and why.",
-    "approve": "Let what was asked happen, once; ID may be its beginning.",
-    "deny": "Refuse what was asked; ID may be its beginning.",
-    "review": "Open a review: was the work good enough?",
-    "verdict": "Give the verdict on a review: was it good enough?",
-    "reviews": "List the reviews that work waits for, of every run that is at work.",
-    "choose": "Choose how a review goes on whose attempts are used up.",
-    "halt": "Stop a run and every run below it, until it is lifted.",
-    "lift": "Let a run go on that was paused, stopped or halted.",
-    "checkpoint": "List the checkpoints of a run, and bring its files back to one.",
-    "edit": "Make edits that stdin describes: all of them, or none.",
-    "undo": "Put files back: a set of edits, or what was copied away before a command.",
-    "budget": "Show an account, or give it another limit.",
-    "operator": "List who may decide, let others in or go, and change a passphrase.",
-    "token": "List the tokens of programs, make one, or let one go.",
-    "login": "Show a link that opens the console once, as you, within ten minutes.",
-    "loop": "What next? Let the loop run, look at it, and stop it.",
-    "event": "Tell the loop that something happened.",
-    "note": "Leave a note for the loop, and see which ones wait.",
-    "slog": "List what the loop decided, the newest first; to do nothing is a decision as well.",
-    "recommendations": "List what finished runs taught the loop: changes of the policy.",
-    "step": "Judge past runs step by step: where would each have been paused or stopped?",
-    "stop": "Ask whether agents that ended their turn are really done.",
-    "replay": "Decide every judgement of a run again, from its record.",
-    "verify": "Hold every record against its chain and its seals.",
-    "ledger": "Look at the ledger, copy it, and mend it.",
+GROUPS: Final = {
+    "Ask": {
+        "check": "Ask whether a command, a tool call or an edit may happen.",
+        "explain": "Explain why a run went on, was paused or was stopped.",
+        "rules": "List the rules, and what the policy makes of each.",
+        "backtest": "Judge past steps, or past ends of turns, from JSON lines.",
+        "tour": "Take the guided tour; nothing of yours is touched.",
+    },
+    "Run": {
+        "run": "Run an agent's command, governed: judged, watched, stopped.",
+        "mcp": "Govern an MCP server: judge each call, pass on the rest.",
+        "serve": "Start the server: HTTP API, live events, web console.",
+        "edit": "Apply the edits that stdin describes: all, or none.",
+        "undo": "Restore files from before a set of edits or a command.",
+        "loop": "Run the loop that decides what comes next, or stop it.",
+        "event": "Send an event to the loop.",
+        "note": "Leave a note for the loop, or list those that wait.",
+    },
+    "Decide": {
+        "approvals": "List what waits for a person: what is asked, and why.",
+        "approve": "Let what was asked happen, once.",
+        "deny": "Refuse what was asked.",
+        "review": "Open a review of work, submit its verdict, resolve it.",
+        "halt": "Stop a run and every run below it, until it is resumed.",
+        "resume": "Resume a run that was paused, stopped or halted.",
+        "budget": "Show an account, or set a limit of it.",
+        "recommendations": "List changes of the policy that past runs suggest.",
+    },
+    "Look": {
+        "status": "Say whether a server runs, and what waits for a person.",
+        "runs": "List the latest runs, with what they did and used.",
+        "show": "Show one run: its figures, budgets and timeline.",
+        "watch": "Watch a run live.",
+        "tail": "Print records as they are made, of one run or of all.",
+        "replay": "Decide every answer of a run again, from its record.",
+        "verify": "Verify every record against its hash chain and seals.",
+        "checkpoint": "List the checkpoints of a run, or restore one.",
+    },
+    "Set up": {
+        "setup": "Make the first operator: the person who approves.",
+        "install": "Install hooks: agent clients ask before they act.",
+        "uninstall": "Remove the hooks from the settings of agent clients.",
+        "doctor": "Test the hooks of every client, with a canary.",
+        "init": "Write a policy file to start from.",
+        "policy": "Show, test and adopt the policy.",
+        "operator": "Manage the people who may decide.",
+        "token": "Manage the tokens of agents and programs.",
+        "login": "Show a link that opens the web console as you.",
+        "completion": "Install tab completion for bash, zsh or fish.",
+        "ledger": "Inspect, back up, archive and repair the ledger.",
+    },
 }
-"""What each command is for, in the order in which a newcomer needs them."""
+"""What each command is for, by what a person wants to do."""
+SUMMARIES: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 _HOMES: Final = {
     name: module
     for module, names in (
@@ -70,45 +78,40 @@ _HOMES: Final = {
         ("commands.policy_commands", "rules init policy"),
         ("commands.run_commands", "runs show explain"),
         ("commands.watch_commands", "tail watch"),
-        ("commands.decision_commands", "approvals approve deny halt lift"),
-        ("commands.review_commands", "review verdict reviews choose"),
+        ("commands.decision_commands", "approvals approve deny halt resume"),
+        ("commands.review_commands", "review"),
         ("commands.checkpoint_command", "checkpoint"),
         ("commands.edit_commands", "edit undo"),
         ("commands.budget_command", "budget"),
         ("commands.loop_commands", "loop"),
         ("commands.event_command", "event"),
         ("commands.note_command", "note"),
-        ("commands.slog_command", "slog"),
         ("commands.recommendation_command", "recommendations"),
-        ("commands.past_run_commands", "step stop replay"),
+        ("commands.past_run_commands", "backtest replay"),
         ("commands.operator_commands", "setup operator"),
         ("commands.access_commands", "token login"),
         ("commands.ledger_commands", "verify ledger"),
         ("commands.mcp_command", "mcp"),
         ("commands.hook_command", "hook"),
+        ("commands.completion_command", "completion"),
+        ("commands.help_command", "help"),
     )
     for name in names.split()
 }
 _ABOUT: Final = """\
 The control plane for AI agents that work unattended.
 
-Ask whether a command, a tool call or an edit may happen, and why; see what runs did and what
-they used, and decide what waits for a person.
-
 \b
-  interlock tour                                   see it at work
-  interlock install claude-code                    have an agent ask before it acts
-  interlock check command 'git push --force'       ask about one line
-  interlock check command --explain 'curl x | sh'  and how the answer came about
-  interlock runs                                   what is at work, and what it used
-  interlock watch RUN                              how one run gets on, live
-  interlock approvals                              what waits for you
-  interlock serve                                  all of it in a browser, and an API
-  interlock loop run                               let it decide what comes next
+  interlock tour                              see it at work
+  interlock install claude-code               have an agent ask before it acts
+  interlock check command 'git push --force'  ask about one line; --explain says why
+  interlock approvals                         what waits for you
+  interlock serve                             all of it in a browser, and an API
 """
+_MORE: Final = "`interlock help COMMAND` says more about one, with examples."
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Commands):
     """A group that loads a command when it is called for, and says errors as sentences."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
@@ -120,33 +123,19 @@ class CommandGroup(click.Group):
         if cmd_name not in _HOMES:
             return None
         module = import_module(f"interlock.cli.{_HOMES[cmd_name]}")
-        return cast("click.Command", getattr(module, f"{cmd_name}_command"))
+        return with_examples(cast("click.Command", getattr(module, f"{cmd_name}_command")))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options of all commands, and remember what was typed."""
         ctx.obj = list(args)
         return super().parse_args(ctx, args)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; one that is misspelt is told with what was likely meant."""
-        name = args[0]
-        if name in _HOMES or name.startswith("-"):
-            return super().resolve_command(ctx, args)
-        from interlock.policy.config.complaints import nearest  # noqa: PLC0415 - only when something went wrong
-
-        near = nearest(name, SUMMARIES)
-        hint = f"did you mean `{near}`?" if near else "`interlock --help` lists them"
-        raise click.UsageError(f"there is no command `{name}`: {hint}", ctx)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click calls it so
-        """Write the list of commands, as click does, without loading them."""
-        room = formatter.width - 6 - max(map(len, SUMMARIES))
-        known = [click.Command(name, help=summary) for name, summary in SUMMARIES.items()]
-        rows = [(each.name or "", each.get_short_help_str(room)) for each in known]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write the commands in their groups, without loading them."""
+        widest = max(map(len, SUMMARIES))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{widest}}", text) for name, text in group.items()])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; whatever was raised on purpose is said here."""
@@ -193,6 +182,27 @@ def _leave(
     ctx.exit(code)
 
 
-cli: Final = click.version_option(package_name="interlock", message="%(prog)s %(version)s")(
-    CommandGroup("interlock", help=_ABOUT, context_settings={"help_option_names": ["-h", "--help"]})
+def _note_no_pager(ctx: click.Context, _: click.Parameter, value: object) -> None:
+    ctx.meta[NO_PAGER] = value
+
+
+_no_pager: Final = click.option(
+    "--no-pager",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_no_pager,
+    help="Show long lists without a pager.",
+)
+_version: Final = click.version_option(
+    None, "-V", "--version", package_name="interlock", message="%(prog)s %(version)s"
+)
+cli: Final = _version(
+    _no_pager(
+        CommandGroup(
+            "interlock",
+            help=_ABOUT,
+            epilog=_MORE,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+    )
 )

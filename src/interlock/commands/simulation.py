@@ -50,7 +50,7 @@ from interlock.commands.values.allowance import Budget
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _DECIDES: Final = frozenset(
-    "approve deny choose halt lift budget setup operator policy ledger".split()
+    "approve deny choose halt lift resume budget setup operator token policy ledger".split()
 )
 """Verbs of Interlock's own program that are a person's, or have some that are."""
 _MAX_GUESSES: Final = 3

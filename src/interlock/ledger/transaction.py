@@ -398,7 +398,7 @@ def account_from(body: bytes) -> Account:
         return _ACCOUNT_DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedError(
-            f"an account is unreadable: {error}: run `interlock ledger recover`"
+            f"an account is unreadable: {error}: run `interlock ledger repair`"
         ) from error
 
 

@@ -124,7 +124,7 @@ def no_truth(what: str, ask: str) -> TypeError:
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: `stage` is `parse`, `effect`, `rule`, `silenced` or `gate`."""
+    """One line of it: `stage` is `parse`, `effect`, `rule`, `suppressed` or `gate`."""
 
     stage: str
     text: str

@@ -109,7 +109,7 @@ def _agent_of(token: str, ledger: Ledger) -> Principal:
     if row is None or row.kind != PrincipalKind.AGENT.value:
         raise NotPermittedError(
             "`INTERLOCK_TOKEN` holds no agent's token that this ledger knows: unset it, or have an"
-            " operator make one with `interlock operator agent NAME`"
+            " operator make one with `interlock token create NAME --role agent`"
         )
     return Principal(
         kind=PrincipalKind.AGENT, name=row.name, credential=credentials.credential_id(row.digest)
@@ -238,7 +238,7 @@ class _Opening:
                 # Looking at it would bring its schema up to date: it is not even looked at.
                 raise DamagedError(
                     f"{place} is not what was written: a newer ledger was there, its anchor is"
-                    f" {before[0]}: put that one back; `interlock ledger recover` takes what is"
+                    f" {before[0]}: put that one back; `interlock ledger repair` takes what is"
                     " there into a new file"
                 )
             return True
@@ -264,7 +264,7 @@ class _Opening:
         elif faults := list(found):
             raise DamagedError(
                 f"{place} is not what was written: {'; '.join(faults)}: put back what is missing;"
-                " `interlock ledger recover` saves what can be read, and `interlock ledger anchor"
+                " `interlock ledger repair` saves what can be read, and `interlock ledger anchor"
                 " --accept` goes on with what is there"
             )
 
@@ -284,7 +284,7 @@ class _Opening:
 def _id_of(rows: Rows) -> str:
     ledger_id = rows.meta("id")
     if ledger_id is None:
-        raise DamagedError("the ledger has lost its id: run `interlock ledger recover`")
+        raise DamagedError("the ledger has lost its id: run `interlock ledger repair`")
     return ledger_id
 
 
@@ -293,7 +293,7 @@ def _make_key(key_file: KeyFile, place: str, *, is_new: bool) -> None:
     if not is_new:
         raise DamagedError(
             f"{place} has lost its key {key_file.file}: put it back from a copy, or from another"
-            " machine that opens this ledger; `interlock ledger recover` writes what is there into"
+            " machine that opens this ledger; `interlock ledger repair` writes what is there into"
             " a new file, under a new key"
         )
     key_file.make()

@@ -1,7 +1,7 @@
-"""How did the answer come about? The way from an action to its verdict, step by step.
+"""How did the answer come about? The way from an action to its verdict, stage by stage.
 
 Nothing is decided here: the same reading and the same rules are asked again, this time for
-what they saw and for what silenced them. No step shows a character of a credential.
+what they saw and for what suppressed them. No step shows a character of a credential.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Stage(enum.StrEnum):
     PARSE = "parse"
     EFFECT = "effect"
     RULE = "rule"
-    SILENCED = "silenced"
+    SUPPRESSED = "suppressed"
     GATE = "gate"
 
 
@@ -76,7 +76,7 @@ class _Reading:
         self._redactor = Redactor(inspection.scan, texts)
 
     def steps(self) -> Iterator[Step]:
-        """Yield how the action was read, what it would do, and which rules stayed silent."""
+        """Yield how the action was read, what it would do, and which rules were suppressed."""
         subject = self._inspection.subject
         if isinstance(subject, Call):
             return self._of_call(subject)
@@ -133,7 +133,7 @@ class _Reading:
         return Step(stage=Stage.EFFECT, text=text)
 
     def _quiet_steps(self, found: CommandAnalysis) -> Iterator[Step]:
-        """Tell who would have spoken: rules that something silenced, and rules that are off."""
+        """Tell which rules would have matched: those suppressed by something, and those off."""
         ops = self._policy.config.destructive_ops
         book = _every_rule(ops.protected_branches, rules_answered(ops, ALLOW_WITH_UNDO))
         quiet = {
@@ -142,7 +142,7 @@ class _Reading:
             if (reason := hit.silenced or _switched_off(hit, self._policy))
         }
         steps = (
-            Step(stage=Stage.SILENCED, text=f"{rule}: {self._shown(reason)}")
+            Step(stage=Stage.SUPPRESSED, text=f"{rule}: {self._shown(reason)}")
             for rule, reason in quiet
         )
         yield from _cut(steps, len(quiet))
@@ -213,8 +213,8 @@ def _rule_step(finding: Finding, policy: CompiledPolicy) -> Step:
     """Tell what a finding says; findings are redacted already."""
     origin = policy.merged.origins.get(_rule_key(finding.rule))
     by_policy = f", set by the policy ({origin})" if origin is not None else ""
-    said = f"{finding.rule} says {finding.decision.value}{by_policy}"
-    return Step(stage=Stage.RULE, text=f"{said}: {finding.message}")
+    answer = f"{finding.rule} ({finding.decision.short}{by_policy})"
+    return Step(stage=Stage.RULE, text=f"{answer}: {finding.message}")
 
 
 def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Iterator[Step]:
@@ -223,9 +223,9 @@ def _gate_steps(action: Action, verdict: Verdict, policy: CompiledPolicy) -> Ite
         idle = gate.idle(action, policy) if looks_at(gate, action) else None
         if idle is not None:
             spoken = [finding for finding in verdict.findings if finding.gate == gate.name]
-            answer = strictest(spoken).value if spoken else idle or "allow"
+            answer = strictest(spoken).short if spoken else idle or "allow"
             yield Step(stage=Stage.GATE, text=f"{gate.name}: {answer}")
-    yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.value}")
+    yield Step(stage=Stage.GATE, text=f"the strictest counts: {verdict.decision.short}")
 
 
 def looks_at(gate: Gate, action: Action) -> bool:

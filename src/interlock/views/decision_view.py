@@ -1,4 +1,4 @@
-"""One record and everything behind it: what was asked, who spoke, what it was judged on."""
+"""One record and everything behind it: what was asked, what matched, what it was judged on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_ANSWERS: Final = 2_000
 _MEANINGS: Final = {
     Decision.ALLOW: "It may happen",
     Decision.WARN: "It may happen, with a warning",
-    Decision.REQUIRE_CONFIRMATION: "A person must agree first",
+    Decision.REQUIRE_CONFIRMATION: "A person must approve first",
     Decision.BLOCK: "Must not happen",
 }
 _COURSES: Final = {
@@ -49,17 +49,17 @@ _COURSES: Final = {
     Course.HALT: "It must stop",
 }
 RULE_ANSWERS: Final = {
-    "block": "block",
+    "deny": "block",
     "ask": "require-confirmation",
     "warn": "warn",
-    "silent": "off",
+    "off": "off",
 }
 """What a rule may say, in the words of people, and in those of a policy."""
 _DESTRUCTIVE: Final = "destructive-ops"
 
 
 class GateLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One gate, whether or not it spoke."""
+    """One gate, whether or not it found anything."""
 
     name: str
     decision: Decision
@@ -119,7 +119,7 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[GateLine, ...]
     checks: tuple[Check, ...]
     """The checks of the continue gate, where a step was answered."""
-    silenced: tuple[str, ...]
+    suppressed: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     """What it was judged on: names and values."""
     chain: tuple[Neighbour, ...]
@@ -168,7 +168,7 @@ def decision_page(
         reasons=() if asked is not None else entry.reasons,
         gates=() if asked is None else tuple(_gate_lines(asked, policy)),
         checks=_checks(event, policy),
-        silenced=() if asked is None or policy is None else _silenced(asked.action, policy),
+        suppressed=() if asked is None or policy is None else _suppressed(asked.action, policy),
         facts=tuple(_facts(event, state)),
         chain=tuple(_neighbour(each, seq) for each in around),
         json=_pretty(row.body),
@@ -238,14 +238,14 @@ def _reading(event: events.ActionJudged, policy: CompiledPolicy) -> ActionReadin
         return None
 
 
-def _silenced(action: Action, policy: CompiledPolicy) -> tuple[str, ...]:
-    """Return who would have spoken: rules that something silenced, and rules that are off."""
+def _suppressed(action: Action, policy: CompiledPolicy) -> tuple[str, ...]:
+    """Return which rules would have matched: those suppressed by something, and those off."""
     steps = explain(action, policy).steps
-    return tuple(step.text for step in steps if step.stage == Stage.SILENCED)
+    return tuple(step.text for step in steps if step.stage == Stage.SUPPRESSED)
 
 
 def _gate_lines(event: events.ActionJudged, policy: CompiledPolicy | None) -> Iterator[GateLine]:
-    """Yield every gate that looks at such an action or at its run, also those that are silent."""
+    """Yield every gate that looks at such an action or its run, also those that found nothing."""
     known = {gate.name for gate in GATES}
     for gate in GATES:
         silence = _silence(gate, event, policy)
@@ -274,11 +274,11 @@ _OF_RUNS: Final = {
 def _silence(gate: Gate, event: events.ActionJudged, policy: CompiledPolicy | None) -> str | None:
     """Return why a gate says nothing; None where it has no part in such an action."""
     if gate.facts is not None:
-        return _OF_RUNS.get(gate.name, "nothing speaks against it")
+        return _OF_RUNS.get(gate.name, "no rule matched")
     if not looks_at(gate, event.action):
         return None
     idle = "" if policy is None else gate.idle(event.action, policy)
-    return None if idle is None else idle or "nothing speaks against it"
+    return None if idle is None else idle or "no rule matched"
 
 
 def _checks(event: events.Event, policy: CompiledPolicy | None) -> tuple[Check, ...]:
@@ -385,9 +385,9 @@ def _rule(
         for rule in rules
     )
     effect = _effect(rows, policy, patch) if is_tried and patch else None
-    note = "" if rules else "No rule of the policy spoke: only a rule of your own can."
+    note = "" if rules else "No rule of the policy matched: only a rule of your own can."
     if event.decision is Decision.BLOCK and wanted == "block":
-        note = "It is blocked already."
+        note = "It is denied already."
     return RuleText(answer=answer, text=text, note=note, effect=effect)
 
 

@@ -262,7 +262,7 @@ def cycle_view(ledger: Ledger, text: str) -> CycleView:
     row = ledger.rows.record(LOOP_RUN, _found_seq(ledger.rows, text))
     entry = None if row is None else _entry(row)
     if entry is None:
-        raise UnknownError(f"there is no decision `{text}`: `interlock slog` lists the last ones")
+        raise UnknownError(f"there is no decision `{text}`: `interlock loop log` lists them")
     return _cycle(ledger, loop_state(ledger), entry)
 
 

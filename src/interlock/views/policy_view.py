@@ -94,7 +94,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     verdict: Verdict
     reading: ActionReading
-    silenced: tuple[str, ...]
+    suppressed: tuple[str, ...]
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -228,7 +228,7 @@ def tried(line: str, cwd: str, policy: CompiledPolicy) -> Tried:
         cwd=cwd,
         verdict=told.verdict,
         reading=action_reading(action, policy, told.verdict.findings),
-        silenced=tuple(step.text for step in told.steps if step.stage == Stage.SILENCED),
+        suppressed=tuple(step.text for step in told.steps if step.stage == Stage.SUPPRESSED),
     )
 
 

@@ -140,6 +140,6 @@ def open_question(ledger: Ledger, approval: str | None, now: int) -> str | None:
 
 def _command(run_id: str, review_id: str, approval: str | None, action: GateAction) -> str:
     if approval is not None:
-        return f"interlock choose {approval} {action.value}"
+        return f"interlock review resolve {approval} {action.value}"
     # A question that ran out is no obstacle: a person may choose by the name of the review.
-    return f"interlock choose --run {run_id} --review {review_id} {action.value}"
+    return f"interlock review resolve --run {run_id} --review {review_id} {action.value}"

@@ -237,7 +237,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
         since=hold.since,
         question=question,
         commands=(
-            (f"interlock lift {state.id} --reason TEXT",)
+            (f"interlock resume {state.id} --reason TEXT",)
             if question is None
             else (f"interlock approve {question}", f"interlock deny {question}")
         ),

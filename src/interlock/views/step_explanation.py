@@ -435,7 +435,7 @@ def _absence(moment: Moment, code: str) -> str:
 
 
 def _lifted(moment: Moment) -> Otherwise:
-    had = f"after a person's `interlock lift {moment.record.run} --reason TEXT`"
+    had = f"after a person's `interlock resume {moment.record.run} --reason TEXT`"
     return Otherwise(had=had, then="it counts anew, and the gates are asked")
 
 

@@ -28,7 +28,7 @@ ANSWERS: Final = {
     Decision.ALLOW: ("allow", Accent.GOOD),
     Decision.WARN: ("warn", Accent.CAREFUL),
     Decision.REQUIRE_CONFIRMATION: ("ask", Accent.ASKING),
-    Decision.BLOCK: ("block", Accent.BAD),
+    Decision.BLOCK: ("deny", Accent.BAD),
 }
 """Each answer to an action in one word."""
 _OUTCOMES: Final = {
@@ -143,7 +143,7 @@ class Timeline:
             case events.RunHalted(reason=reason):
                 return Entry("halted", Accent.BAD, reason, by)
             case events.RunLifted(reason=reason):
-                return Entry("lifted", Accent.GOOD, reason, by)
+                return Entry("resumed", Accent.GOOD, reason, by)
             case _:
                 return loop_entry(record.event, by)
 

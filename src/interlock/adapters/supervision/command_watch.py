@@ -231,7 +231,7 @@ class CommandWatch:
         asked = None if approval_id is None else self._ledger.rows.approval(approval_id)
         left_s = _NEVER if asked is None else asked.expires_at / 1_000_000 - time.time()
         self._freeze(
-            f"{why}: `interlock lift {self._run.id}` lets it go on, Ctrl-C ends it",
+            f"{why}: `interlock resume {self._run.id}` lets it go on, Ctrl-C ends it",
             look_after_s=max(0.0, left_s),
         )
         self._is_held = True

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
 import click
+import msgspec
 
 from interlock import settings
-from interlock.cli.text.render import Line, print_lines
+from interlock.cli.call.command_names import NO_PAGER
+from interlock.cli.text.machine_text import machine_text
+from interlock.cli.text.render import Line, coloured_text, print_lines
 from interlock.errors import InputError
+from interlock.model.rows import RecordRow
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.policies.policy_files import load_policy
 from interlock.views.units import json_text
@@ -74,7 +80,7 @@ _as_option: Final = click.option(
     help="Which operator you are; not needed where there is one only, or one of your name.",
 )
 note_option: Final = click.option(
-    "--note", metavar="TEXT", help="A word that goes on record with it."
+    "--reason", "note", metavar="TEXT", help="Why; it goes on record with it."
 )
 reason_option: Final = click.option(
     "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
@@ -111,20 +117,49 @@ def ledger_call(
 
 def wants_json() -> bool:
     """Whether the call asks for JSON."""
-    return bool(click.get_current_context().meta.get(_JSON))
+    return _is_chosen(_JSON)
 
 
 def show(value: object, lines: Iterable[Line]) -> None:
-    """Print what a command found: the value for a program, or its lines for a person."""
+    """Print what a command found: the value for a program, or its lines for a person.
+
+    What is longer than a terminal is high is shown by a pager.
+    """
     if wants_json():
         print_json(value)
+    elif is_paged():
+        show_paged(coloured_text(lines))
     else:
         print_lines(lines)
 
 
+def is_paged() -> bool:
+    """Whether a pager may be used: at a terminal, unless a person wants none."""
+    wanted = settings.environment().get("PAGER") != "" and not _is_chosen(NO_PAGER)
+    return wanted and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def show_paged(text: str) -> None:
+    """Print a text to a terminal, page by page where it is longer than that is high."""
+    height = os.get_terminal_size(sys.stdout.fileno()).lines
+    if 0 < height <= text.count("\n"):
+        click.echo_via_pager(text, color=True)
+    else:
+        click.echo(text, nl=False, color=True)
+
+
+def _is_chosen(key: str) -> bool:
+    return bool(click.get_current_context().meta.get(key))
+
+
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    click.echo(json_text(value))
+    """Print a value as one line of JSON, in the convention of all commands."""
+    click.echo(machine_text(value))
+
+
+def print_record(row: RecordRow) -> None:
+    """Print a record as it was written, with its hash."""
+    click.echo(json_text({"hash": row.hash, "record": msgspec.Raw(row.body)}))
 
 
 def chosen_place() -> str:

@@ -16,6 +16,7 @@ from typing import Final
 
 from interlock.cli.text.render import escape
 from interlock.errors import InputError, NotPermittedError
+from interlock.service.people.credentials import checked_passphrase
 
 DEVICE: Final = Path("/dev/tty")
 """The terminal that controls this process, if any does."""
@@ -42,8 +43,9 @@ class Terminal:
         return line
 
     def new_passphrase(self, whose: str) -> str:
-        """Return a passphrase that was typed twice."""
+        """Return a passphrase that was typed twice; one that is too short is told after once."""
         passphrase = self.typed(f"new passphrase of {whose}, 12 characters or more")
+        checked_passphrase(passphrase)
         if self.typed("the same once more") != passphrase:
             raise InputError("the two are not the same: nothing was changed, try again")
         return passphrase

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import click
 
 from interlock import settings
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import (
     current_time,
     governing,
@@ -22,28 +23,33 @@ from interlock.cli.text.render import Span, Tone, badge_line, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError, NotPermittedError, UnavailableError
 from interlock.model.principal import Scope
-from interlock.service.people.operators import all_tokens
+from interlock.service.people.operators import Token, all_tokens
 from interlock.views import units
 
 _PATIENCE_S: Final = 30.0
 _DECIDING: Final = (Scope.OPERATOR, Scope.ADMIN)
 _COLUMNS: Final = (
     Column("name", stretches=True),
-    Column("scope"),
+    Column("role"),
     Column("for", right=True),
     Column("credential"),
 )
 
 
-@click.group("token")
+@click.group("token", cls=Commands)
 @ledger_option
 def token_command() -> None:
-    """List the tokens of programs, make one, or let one go."""
+    """Manage the tokens of agents and programs."""
 
 
 @ledger_call("list", group=token_command)
 def list_command() -> None:
-    """List the tokens that count, by what the record calls them."""
+    """List the tokens that are valid, by what the record calls them.
+
+    Examples:
+      interlock token list
+      interlock token list --json
+    """
     with reading_ledger() as ledger:
         found = all_tokens(ledger)
     now = current_time()
@@ -56,56 +62,80 @@ def list_command() -> None:
         ]
         for each in found
     ]
-    none = "no program has a token: `interlock token add NAME --scope SCOPE` makes one"
+    none = "no program has a token: `interlock token create NAME --role ROLE` makes one"
     lines = table_lines(_COLUMNS, rows, width=terminal_width()) if found else [(Span(none),)]
-    show(found, lines)
+    show([_token_value(each) for each in found], lines)
 
 
-@ledger_call("add", group=token_command, decides=True)
+def _token_value(token: Token) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "role": token.scope,
+        "since": token.since,
+        "credential": token.credential,
+    }
+
+
+@ledger_call("create", group=token_command, decides=True)
 @click.argument("name")
 @click.option(
-    "--scope",
+    "--role",
     required=True,
     type=click.Choice([each.value for each in Scope]),
-    help="What it is good for.",
+    help="What it may do.",
 )
-def add_command(*, name: str, scope: str) -> None:
-    """Make a token for the program NAME; it is shown this once.
+def create_command(*, name: str, role: str) -> None:
+    """Create a token for the agent or program NAME; it is shown this once.
 
     `agent` asks in runs of its own, `viewer` looks, `operator` decides, `admin` changes policies
-    and tokens as well. One that decides is shown at the terminal only: no pipe gets it.
+    and tokens as well. One that decides is shown at the terminal only: no pipe gets it. An agent
+    has its token in INTERLOCK_TOKEN.
+
+    Examples:
+      interlock token create claude --role agent
+      interlock token create dashboard --role viewer --json
     """
-    is_deciding = Scope(scope) in _DECIDING
+    is_deciding = Scope(role) in _DECIDING
     if is_deciding:
         _refuse_json("a token that decides")
     with governing() as interlock:
-        token = operator_token(interlock, "add a token")
-        made = interlock.add_token(name, scope=scope, token=token)
+        token = operator_token(interlock, "create a token")
+        made = interlock.add_token(name, scope=role, token=token)
     if not is_deciding:
-        show({"name": name, "scope": scope, "token": made}, [(Span(made),)])
+        show({"name": name, "role": role, "token": made}, [(Span(made),)])
         return
     with terminal() as at:
-        at.show(f"token of {name} ({scope}), shown this once: {made}")
-    show({"name": name}, [badge_line("LET IN", Tone.ALLOW, f"{name} may ask as {scope}")])
+        at.show(f"token of {name} ({role}), shown this once: {made}")
+    show({"name": name}, [badge_line("CREATED", Tone.ALLOW, f"{name} may ask as {role}")])
 
 
 @ledger_call("revoke", group=token_command, decides=True)
-@click.argument("credential")
-def revoke_command(*, credential: str) -> None:
-    """Let a token go; CREDENTIAL is what `interlock token list` calls it."""
+@click.argument("named", metavar="NAME")
+def revoke_command(*, named: str) -> None:
+    """Revoke the tokens of NAME, or the one whose credential `interlock token list` shows so.
+
+    Examples:
+      interlock token revoke dashboard
+    """
     with governing() as interlock:
+        known = all_tokens(interlock.ledger)
+        found = [each.credential for each in known if named in (each.name, each.credential)]
         token = operator_token(interlock, "revoke a token")
-        interlock.revoke_token(credential, token=token)
-    revoked = badge_line("REVOKED", Tone.BLOCK, "it opens nothing any more")
-    show({"revoked": credential}, [revoked])
+        for each in found or [named]:
+            interlock.revoke_token(each, token=token)
+    told = f"{units.counted(len(found), 'token')} of {named}: no longer valid"
+    show({"revoked": named, "credentials": found}, [badge_line("REVOKED", Tone.BLOCK, told)])
 
 
 @ledger_call("login", decides=True)
 def login_command() -> None:
-    """Show a link that opens the console once, as you, within ten minutes.
+    """Show a link that opens the web console as you.
 
-    The server of this ledger has to run: `interlock serve`. The link is shown at the terminal
-    only: no program gets it.
+    The link works once, within ten minutes. The server of this ledger has to run: `interlock
+    serve`. The link is shown at the terminal only: no program gets it.
+
+    Examples:
+      interlock login
     """
     _refuse_json("a link into the console")
     with governing() as interlock:

@@ -24,17 +24,17 @@ from interlock.views.run_view import account_value, balance_of
 
 _NO_LIMIT: Final = "none"
 _ABOUT: Final = """\
-Show an account, or give it another limit.
+Show an account, or set a limit of it.
 
 SCOPE is `run/ID`, `tree/ID` (a run with all runs below it), `agent/NAME` or
 `project-day/NAME/YYYY-MM-DD`; the beginning of a run's id is enough. DIMENSION is `tokens`,
 `tool-calls`, `wall-time-s`, `cost-usd`, `diff-lines` or `storage-bytes`. NEW is a number; `none`
 takes the account's own limit away, and the policy's counts again. Only an operator sets limits.
 
-\b
-  interlock budget run/0198c2ab-77e1
-  interlock budget run/0198c2ab-77e1 tokens 200000
-  interlock budget agent/claude cost-usd 12.50 --note 'the migration takes longer'
+Examples:
+  interlock budget run/0198c2ab
+  interlock budget run/0198c2ab tokens 200000
+  interlock budget agent/claude cost-usd 12.50 --reason "the migration takes longer"
 """
 
 

@@ -18,6 +18,7 @@ from typing import Final, cast
 import click
 import msgspec
 
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode, exit_code_of
 from interlock.cli.call.options import (
     chosen_policy,
@@ -56,7 +57,7 @@ _PAYLOAD: Final = frozenset(("hook_event_name", "sessionId", "sessionID", "openc
 _ABOUT: Final = """\
 Ask whether a command, a tool call or an edit may happen.
 
-Exit code: 0 allow or warn, 3 require-confirmation, 4 block; 1 when the policy or the
+Exit code: 0 allow or warn, 3 ask, 4 deny; 1 when the policy or the
 environment is at fault, 2 when the call is wrong or its input cannot be read.
 
 With --jsonl each line of stdin is one question, answered in order:
@@ -68,13 +69,15 @@ With --jsonl each line of stdin is one question, answered in order:
 
 `cwd` and `old` may be left out. A line that cannot be read is answered with an error, the
 stream goes on, and the exit code at its end is 0.
+
+Examples:
+  interlock check command 'git push --force'
+  interlock check --jsonl < questions.jsonl
 """
-_explain_option = click.option(
-    "--explain", is_flag=True, help="Show the way to the answer, step by step."
-)
+_explain_option = click.option("--explain", is_flag=True, help="Show how the answer came about.")
 
 
-class _CheckGroup(click.Group):
+class _CheckGroup(Commands):
     """Tells whoever leaves out what is asked about how a line is asked about."""
 
     def resolve_command(
@@ -138,7 +141,12 @@ def check_command(context: click.Context, *, jsonl: bool) -> None:
 @_explain_option
 @policy_options
 def command_command(*, line: str, cwd: str | None, explain: bool) -> None:
-    """Ask about a shell command LINE; `-` reads it from stdin."""
+    """Ask about a shell command LINE; `-` reads it from stdin.
+
+    Examples:
+      interlock check command 'git push --force'
+      interlock check command --explain 'curl x | sh'
+    """
     command = _no_payload(_stdin_text() if line == _STDIN else line)
     folder = None if cwd is None else str(Path(cwd).absolute())
     _answer(CommandAction(command=command, cwd=folder), explain=explain)
@@ -155,6 +163,9 @@ def tool_command(*, name: str, given: str | None, params: str | None, explain: b
     """Ask about a call of the tool NAME.
 
     JSON are its parameters, which --params names as well.
+
+    Examples:
+      interlock check tool Bash '{"command": "ls"}'
     """
     if given is not None and params is not None:
         raise click.UsageError(
@@ -176,7 +187,11 @@ def tool_command(*, name: str, given: str | None, params: str | None, explain: b
 def edit_command(
     *, path: str, new: str | None, content: str | None, old: str | None, explain: bool
 ) -> None:
-    """Ask about writing to PATH."""
+    """Ask about writing to PATH.
+
+    Examples:
+      interlock check edit app.py --content 'x = 1'
+    """
     if (new is None) is (content is None):
         raise click.UsageError(
             "expected the text in a file, `--new FILE`, or as it is, `--content TEXT`"
@@ -280,7 +295,13 @@ def _line_answer(line: bytes, number: int, policy: CompiledPolicy) -> dict[str, 
         verdict = judge(action_from_request(request), policy)
     except InputError as error:
         return {"id": identity, "error": f"line {number}: {error}"}
-    return {"id": identity, "decision": verdict.decision, "findings": verdict.findings}
+    decision = verdict.decision
+    return {
+        "id": identity,
+        "decision": decision,
+        "short": decision.short,
+        "findings": verdict.findings,
+    }
 
 
 def _request(line: bytes) -> Mapping[str, object]:

@@ -12,6 +12,7 @@ import click
 
 from interlock import settings
 from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import current_time, governing, reading_ledger
 from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, terminal_width
@@ -39,15 +40,20 @@ _COLUMNS: Final = (
 )
 
 
-@click.group("checkpoint")
+@click.group("checkpoint", cls=Commands)
 def checkpoint_command() -> None:
-    """List the checkpoints of a run, and bring its files back to one."""
+    """List the checkpoints of a run, or restore one."""
 
 
 @ledger_call("list", group=checkpoint_command)
 @click.argument("run", metavar="RUN")
 def list_command(*, run: str) -> None:
-    """List what was saved of a run's work; RUN is its id, or enough of its beginning."""
+    """List what was saved of a run's work; RUN is its id, or enough of its beginning.
+
+    Examples:
+      interlock checkpoint list 0198c2ab
+      interlock checkpoint list 0198c2ab --json
+    """
     with reading_ledger() as ledger:
         rows = ledger.rows
         taken = list(checkpoints_among(records_of(rows, found_run(rows, run).id)))
@@ -74,6 +80,10 @@ def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: b
     one was kept as. The present files are kept first, so that it can be undone. HEAD, branches,
     the index and ignored files stay as they are. To go on from there, tell the agent: it does
     not know that its files have changed.
+
+    Examples:
+      interlock checkpoint restore 0198d0e1
+      interlock checkpoint restore 0198d0e1 --run 0198c2ab --yes
     """
     taken = _chosen(checkpoint, run, workspace)
     if not yes:

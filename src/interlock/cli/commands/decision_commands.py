@@ -1,4 +1,4 @@
-"""What a person decides: `approvals`, `approve` and `deny` what waits, `halt` and `lift` a run."""
+"""What a person decides: `approve` or `deny` what waits, `halt` and `resume` runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,18 @@ from interlock.views.loop_timeline import choice_text
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 
-_LOOKED_AT_BY: Final = {Subject.RESUME: "explain", Subject.REVIEW: "reviews"}
+_LOOKED_AT_BY: Final = {Subject.RESUME: "explain", Subject.REVIEW: "review list"}
 
 
 @ledger_call("approvals")
 @click.option("--all", "everything", is_flag=True, help="Also those that came to their end.")
 def approvals_command(*, everything: bool) -> None:
-    """List what waits for a person: what is asked, and why."""
+    """List what waits for a person: what is asked, and why.
+
+    Examples:
+      interlock approvals
+      interlock approvals --all --json
+    """
     at = current_time()
     with reading_ledger() as ledger:
         items = inbox(ledger, at, everything=everything)
@@ -46,9 +51,13 @@ def approvals_command(*, everything: bool) -> None:
 @click.option("--always", is_flag=True, help="Print the rule for the policy as well.")
 @note_option
 def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -> None:
-    """Let what was asked happen, once; ID may be its beginning.
+    """Let what was asked happen, once.
 
-    One passphrase serves for several IDs.
+    ID may be its beginning. One passphrase serves for several IDs.
+
+    Examples:
+      interlock approve 0192a1b2
+      interlock approve 0192a1b2 --reason "checked by hand"
     """
     with governing() as interlock:
         found = _found(interlock, asked)
@@ -71,9 +80,12 @@ def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -
 @click.argument("asked", metavar="ID...", nargs=-1, required=True)
 @note_option
 def deny_command(*, asked: tuple[str, ...], note: str | None) -> None:
-    """Refuse what was asked; ID may be its beginning.
+    """Refuse what was asked.
 
-    One passphrase serves for several IDs.
+    ID may be its beginning. One passphrase serves for several IDs.
+
+    Examples:
+      interlock deny 0192a1b2 --reason "not on a Friday"
     """
     with governing() as interlock:
         found = _found(interlock, asked)
@@ -142,7 +154,7 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
     yield from labelled_lines("run", whose, Tone.FAINT)
     if item.choice is not None:
         yield from labelled_lines("then", item.choice.effect)
-        look = f"interlock slog --decision {item.choice.decision_id[:SHORT]}"
+        look = f"interlock loop log --decision {item.choice.decision_id[:SHORT]}"
         yield from labelled_lines("look", look, Tone.CODE)
     if approval.subject in _LOOKED_AT_BY:
         looks = f"interlock {_LOOKED_AT_BY[approval.subject]} {run}"
@@ -190,7 +202,7 @@ def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:
     """Yield what follows from an answer to the loop, and where it stands."""
     if approval.state is ApprovalState.GRANTED:
         yield from labelled_lines("then", f"{question.effect}, in the loop's next cycle")
-    look = f"interlock slog --decision {question.decision_id[:SHORT]}"
+    look = f"interlock loop log --decision {question.decision_id[:SHORT]}"
     yield from labelled_lines("look", look, Tone.CODE)
 
 
@@ -198,38 +210,44 @@ def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:
 @click.argument("run", metavar="RUN")
 @reason_option
 def halt_command(*, run: str, reason: str) -> None:
-    """Stop a run and every run below it, until it is lifted.
+    """Stop a run and every run below it, until it is resumed.
 
     RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
+
+    Examples:
+      interlock halt 0198c2ab --reason "it works on the wrong branch"
     """
     with governing() as interlock:
         run_id = _found_id(interlock, run)
         state = interlock.halt(run_id, token=operator_token(interlock, "halt"), reason=reason)
-    lift = Span(f"interlock lift {run_id[:SHORT]} --reason TEXT", Tone.CODE)
+    resume = Span(f"interlock resume {run_id[:SHORT]} --reason TEXT", Tone.CODE)
     lines = (
         badge_line("HALTED", Tone.BLOCK, "it takes no further step, nor does a run below it"),
         (Span(f"  {state.task}", Tone.CODE),),
-        (Span("  "), lift, Span(" lets it go on", Tone.FAINT)),
+        (Span("  "), resume, Span(" lets it go on", Tone.FAINT)),
     )
     show(run_figures(state), lines)
 
 
-@ledger_call("lift", decides=True)
+@ledger_call("resume", decides=True)
 @click.argument("run", metavar="RUN")
 @reason_option
-def lift_command(*, run: str, reason: str) -> None:
-    """Let a run go on that was paused, stopped or halted.
+def resume_command(*, run: str, reason: str) -> None:
+    """Resume a run that was paused, stopped or halted.
 
-    RUN is its id, or enough of its beginning. What it does counts anew from here.
+    RUN is its id, or enough of its beginning. Loops and limits on steps count anew from here.
+
+    Examples:
+      interlock resume 0198c2ab --reason "the branch is right now"
     """
     with governing() as interlock:
         run_id = _found_id(interlock, run)
-        state = interlock.lift(run_id, token=operator_token(interlock, "lift"), reason=reason)
+        state = interlock.lift(run_id, token=operator_token(interlock, "resume"), reason=reason)
         now = current_time()
         holds = holds_on(interlock.ledger, state, now)
     still = ", once no run above it is held" if holds else ""
     lines = (
-        badge_line("LIFTED", Tone.ALLOW, f"it may go on{still}"),
+        badge_line("RESUMED", Tone.ALLOW, f"it may go on{still}"),
         (Span(f"  {state.task}", Tone.CODE),),
         *hold_lines(holds, run_id, now),
     )

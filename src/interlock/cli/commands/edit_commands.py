@@ -1,4 +1,4 @@
-"""`interlock edit`: change files without damage; `undo`: put them back, or forget them."""
+"""`interlock edit`: change files without damage; `undo`: put them back, or prune the store."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from interlock import settings
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import exit_code_of
 from interlock.cli.call.ledger_access import (
     current_time,
@@ -68,7 +69,7 @@ from interlock.views import units
 from interlock.views.lookup import found_state
 
 _ABOUT_EDIT: Final = """\
-Make edits that stdin describes: all of them, or none.
+Apply the edits that stdin describes: all, or none.
 
 \b
   {"edits": [{"path": "app.py", "old": "x = 1", "new": "x = 2"},
@@ -82,6 +83,10 @@ Without --run, a run is opened for this alone; it stays open where a person must
 
 Exit code: 0 applied, 3 a person must agree first, 4 must not happen; 1 when an edit cannot be
 made, 2 when the call is wrong or its input cannot be read. Unless it is 0, no file was changed.
+
+Examples:
+  interlock edit < edits.json
+  interlock edit --dry-run < edits.json
 """
 _TASK: Final = "edit files from the command line"
 _NO_CLAIM: Final = "partial"
@@ -214,7 +219,7 @@ def _hint_line(what: str, command: str) -> Line:
 
 
 _ABOUT_UNDO: Final = """\
-Put files back: a set of edits, or what was copied away before a command.
+Restore files from before a set of edits or a command.
 
 ID was told when the edits were applied, or the command allowed; its beginning is enough. Every
 file of a set must be as the set left it, by its hash; where one has changed since, nothing is put
@@ -222,11 +227,17 @@ back. What is replaced is kept in turn: undoing can be undone.
 
 --list shows what can be put back, of the runs that were at work last, or of one run.
 
---forget deletes what was kept so many days ago or earlier, of every run; 0 means everything.
-Nothing is ever deleted unasked. On a terminal it asks first, elsewhere it needs --yes; only an
-operator may, with a passphrase.
+--prune deletes what was kept so long ago or earlier, of every run; 0 means everything. Nothing is
+ever deleted unasked. On a terminal it asks first, elsewhere it needs --yes; only an operator may,
+with a passphrase.
+
+Examples:
+  interlock undo --list
+  interlock undo 0198e2f3 --yes
+  interlock undo --prune 30d
 """
-_DAY: Final = 86_400 * 1_000_000
+_SECOND: Final = 1_000_000
+_DAY_S: Final = 86_400
 _MANY: Final = 50
 
 
@@ -237,27 +248,27 @@ _MANY: Final = 50
     "--run", metavar="RUN", help="With --list: of this run; enough of its id's beginning."
 )
 @click.option(
-    "--forget",
-    "days",
-    metavar="DAYS",
-    type=click.IntRange(min=0),
-    help="Delete what was kept before so many days.",
+    "--prune",
+    "age_s",
+    metavar="AGE",
+    type=Duration("d"),
+    help="Delete what was kept so long ago, such as 30d.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask first.")
 def undo_command(
-    *, undo: str | None, is_list: bool, run: str | None, days: int | None, yes: bool
+    *, undo: str | None, is_list: bool, run: str | None, age_s: int | None, yes: bool
 ) -> None:
-    """Put back one thing, list all, or forget what is old."""
-    if [undo is not None, is_list, days is not None].count(True) != 1:
+    """Put back one thing, list all, or delete what is old."""
+    if [undo is not None, is_list, age_s is not None].count(True) != 1:
         raise click.UsageError(
-            "expected the ID of what is to be put back, or `--list`, or `--forget DAYS`"
+            "expected the ID of what is to be put back, or `--list`, or `--prune AGE`"
         )
     if run is not None and not is_list:
         raise click.UsageError("`--run` goes with `--list`: an ID says itself whose it is")
     if undo is not None:
         _put_back(undo, yes=yes)
-    elif days is not None:
-        _forget(days, yes=yes)
+    elif age_s is not None:
+        _prune(age_s, yes=yes)
     else:
         _list_all(run)
 
@@ -298,7 +309,7 @@ def _stored_id(context: Context, text: str) -> str:
     with suppress(EditError):
         look_at_undo(context, undo)
     raise EditError(
-        f"nothing is kept as `{undo}` in `{store}`: it was forgotten, or never kept there, and"
+        f"nothing is kept as `{undo}` in `{store}`: it was pruned, or never kept there, and"
         " cannot be put back; `interlock undo --list` shows what can"
     )
 
@@ -346,32 +357,32 @@ def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
 
 
 def _store_line(held: Sequence[Held]) -> Line:
-    what = f"the store holds {_amount(held)}; to forget what is old"
-    return _hint_line(what, "interlock undo --forget DAYS")
+    what = f"the store holds {_amount(held)}; to delete what is old"
+    return _hint_line(what, "interlock undo --prune 30d")
 
 
-def _forget(days: int, *, yes: bool) -> None:
+def _prune(age_s: int, *, yes: bool) -> None:
     store = settings.current_ledger_places().undo
-    before = current_time() - days * _DAY
+    before = current_time() - age_s * _SECOND
     with working("looking at what is kept"):
         found = would_forget(store, before=before)
         unrecorded = _unrecorded(found.entries)
     going = frozenset(found.entries) - unrecorded
     if going:
         if not yes:
-            _ask_to_forget(store, going, _staying(found, unrecorded), days)
+            _ask_to_prune(store, going, _staying(found, unrecorded), age_s)
         # What is gone cannot be put back any more: that is for people to say.
         with governing() as interlock:
-            operator(interlock, "forget what can be put back")
-    with progress("forgetting", long=_MANY) as advance:
+            operator(interlock, "prune what can be put back")
+    with progress("pruning", long=_MANY) as advance:
         # What nobody was shown stays, even where it got there meanwhile.
         done = forget(
             store, before=before, is_wanted=lambda held: held not in going, advance=advance
         )
-    value = {"forgotten": done.entries, "damaged": done.damaged, "size_bytes": done.size_bytes}
+    value = {"pruned": done.entries, "damaged": done.damaged, "size_bytes": done.size_bytes}
     show(
         value | {"unrecorded": sorted(each.id for each in unrecorded)},
-        _forgotten_lines(done, _staying(done, unrecorded), days),
+        _pruned_lines(done, _staying(done, unrecorded), age_s),
     )
 
 
@@ -405,26 +416,26 @@ def _staying(found: Forgotten, unrecorded: frozenset[Held]) -> list[str]:
     return damaged + waiting
 
 
-def _ask_to_forget(store: Path, going: frozenset[Held], staying: Sequence[str], days: int) -> None:
+def _ask_to_prune(store: Path, going: frozenset[Held], staying: Sequence[str], age_s: int) -> None:
     click.echo(f"store      {escape(str(store))}", err=True)
-    click.echo(f"forget     {_amount(going)}, {_age(days)}", err=True)
+    click.echo(f"delete     {_amount(going)}, {_age(age_s)}", err=True)
     for line in staying:
         click.echo(f"stays      {escape(line)}", err=True)
     # It cannot be undone: whatever happens to stand on standard input is no answer.
     agreed = sys.stdin.isatty() and click.confirm(
-        "Forget them? They cannot be put back any more.", err=True
+        "Delete them? They cannot be restored then.", err=True
     )
     if not agreed:
         raise EditError(
-            f"nothing was forgotten: {_amount(going)} would go; `--yes` forgets without asking"
+            f"nothing was deleted: {_amount(going)} would go; `--yes` deletes without asking"
         )
 
 
-def _forgotten_lines(done: Forgotten, staying: Sequence[str], days: int) -> Iterator[Line]:
+def _pruned_lines(done: Forgotten, staying: Sequence[str], age_s: int) -> Iterator[Line]:
     if done.entries:
-        yield badge_line("FORGOTTEN", Tone.ALLOW, f"{_amount(done.entries)}, {_age(days)}")
+        yield badge_line("PRUNED", Tone.ALLOW, f"{_amount(done.entries)}, {_age(age_s)}")
     else:
-        yield (Span(f"nothing to forget that was {_age(days)}"),)
+        yield (Span(f"nothing to prune that was {_age(age_s)}"),)
     if done.remains_bytes:
         yield (Span(f"  deleted  {units.size(done.remains_bytes)} that were left from before"),)
     for line in staying:
@@ -438,5 +449,9 @@ def _amount(held: Collection[Held]) -> str:
     return f"{number}, {units.size(sum(each.size_bytes for each in held))}"
 
 
-def _age(days: int) -> str:
-    return f"kept {units.counted(days, 'day')} ago or earlier" if days else "kept before now"
+def _age(seconds: int) -> str:
+    if not seconds:
+        return "kept before now"
+    days, rest = divmod(seconds, _DAY_S)
+    age = units.span(seconds * _SECOND) if rest else units.counted(days, "day")
+    return f"kept {age} ago or earlier"

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from interlock import settings
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import governing
 from interlock.cli.call.options import ledger_call, ledger_option, show
 from interlock.cli.call.standard_input import given_text
@@ -17,7 +18,7 @@ from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
 from interlock.views.lookup import SHORT
 
-_ABOUT: Final = "Tell the loop that something happened."
+_ABOUT: Final = "Send an event to the loop."
 _ABOUT_SEND: Final = """\
 Send an event; it starts a cycle of the loop.
 
@@ -25,14 +26,14 @@ NAME is one that the loop knows (whatever ends in `.failed` or `/failed`, the en
 note) or one of `loop.events` in the policy. JSON is an object with what happened, or a whole
 CloudEvent; `-` reads it from standard input. The same id is taken once, however often it is sent.
 
-\b
+Examples:
   interlock event send ci/build.failed '{"branch": "main", "log": "https://ci.example/7"}'
-  interlock event send deploy/done --id deploy-117 --scope shop
-  curl -s https://ci.example/last | interlock event send ci/build.failed -
+  interlock event send deploy/done.failed --id deploy-117 --scope shop
+  interlock event send ci/build.failed - < event.json
 """
 
 
-@click.group("event", help=_ABOUT)
+@click.group("event", cls=Commands, help=_ABOUT)
 @ledger_option
 def event_command() -> None:
     """Hold the commands about events."""
@@ -80,4 +81,4 @@ def _received_lines(received: Received) -> Iterator[Line]:
         ("event", trigger.name), ("id", trigger.id, Tone.CODE), ("cause", depth)
     )
     if answered is not None:
-        yield (Span(f"  interlock slog --decision {answered[:SHORT]}", Tone.CODE),)
+        yield (Span(f"  interlock loop log --decision {answered[:SHORT]}", Tone.CODE),)

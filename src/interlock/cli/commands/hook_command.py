@@ -35,6 +35,9 @@ own, or left out: then the payload shows whose it is.
 
 Clients run `hook_entry.py` instead, which asks the server and takes a hundredth of the time. This
 is what that runs where none answers: it starts one, and answers itself where it does not come up.
+
+Examples:
+  interlock hook claude-code < payload.json
 """
 _SERVER_WITHIN_S: Final = 4.0
 _NAP_S: Final = 0.02

@@ -23,40 +23,62 @@ from interlock.adapters.installation.codex_trust import (
     found_codex,
     trust_given,
 )
+from interlock.adapters.installation.file_change import FileChange
 from interlock.adapters.installation.installation_plan import Plan, install_plan, uninstall_plan
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import json_option, show, wants_json
-from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    escape,
+    labelled_lines,
+    text_width,
+)
+from interlock.cli.text.tables import cut
 from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.service.whereabouts import running_server
+from interlock.views import units
 
 if TYPE_CHECKING:
     from interlock.adapters.installation.examination import Observation
 
 _ABOUT_INSTALL: Final = """\
-Have agent clients ask before they act: put hooks into their settings.
+Install hooks: agent clients ask before they act.
 
-CLIENT is claude-code, codex, gemini, copilot or opencode; without one, those of this machine are
-offered. What would change is shown first, and what was there is kept beside it.
+Hooks are put into the settings of the clients. CLIENT is claude-code, codex, gemini, copilot or
+opencode; without one, those of this machine are offered. What would change is shown first, and what
+was there is kept beside it.
 
-\b
-  interlock install claude-code                   for every session of yours
-  interlock install gemini --scope project        for this folder only
-  interlock install --dry-run                     what would be changed
+Examples:
+  interlock install claude-code
+  interlock install gemini --scope project
+  interlock install claude-code --dry-run --diff
 """
 _ABOUT_UNINSTALL: Final = """\
-Take the hooks out of the settings of agent clients again.
+Remove the hooks from the settings of agent clients.
 
 Every file is what it was before, byte for byte; where others changed it since, only the hooks go.
+
+Examples:
+  interlock uninstall claude-code
+  interlock uninstall --dry-run
 """
 _ABOUT_DOCTOR: Final = """\
-Examine the hooks of every client here, and send a canary through each.
+Test the hooks of every client, with a canary.
 
 A line that deletes everything is asked about, never run, and must be refused; a harmless one must
 not be. Hooks that are missing, switched off, not trusted or out of date are named.
 
 Exit code: 0 when all is well, 1 otherwise.
+
+Examples:
+  interlock doctor
+  interlock doctor --json
 """
+_MOST_LINES: Final = 12
 _NEXT: Final = "`interlock doctor` tries it; `interlock setup` makes you the one who approves"
 _SCOPE: Final = click.option(
     "--scope",
@@ -67,6 +89,7 @@ _SCOPE: Final = click.option(
 )
 _YES: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Show what would change; no more.")
+_DIFF: Final = click.option("--diff", is_flag=True, help="Show every line around a change.")
 _CLIENTS: Final = click.argument("clients", nargs=-1, metavar="[CLIENT]...")
 
 
@@ -88,6 +111,7 @@ class _Manner(NamedTuple):
     nothing: str
     yes: bool
     dry_run: bool
+    diff: bool
 
     def agreed(self, question: str) -> bool:
         """Whether a person agrees; without one, it is an error."""
@@ -114,12 +138,13 @@ class _Manner(NamedTuple):
 @click.option(
     "--wait",
     "wait_s",
-    metavar="SECONDS",
-    type=click.IntRange(1, 3600),
-    help="How long a hook waits for a person who is asked.",
+    metavar="DURATION",
+    type=Duration(least=1, most=3600),
+    help="How long a hook waits for a person who is asked, such as 90s or 15m.",
 )
 @_YES
 @_DRY_RUN
+@_DIFF
 @json_option
 def install_command(
     *,
@@ -129,6 +154,7 @@ def install_command(
     wait_s: int | None,
     yes: bool,
     dry_run: bool,
+    diff: bool,
 ) -> None:
     """Put hooks in."""
     _refuse_agents()
@@ -137,7 +163,7 @@ def install_command(
     if not chosen:
         known = ", ".join(f"`{each}`" for each in CLIENTS)
         raise InputError(f"no agent client is found on this machine: name one of {known}")
-    manner = _Manner("Install this?", "INSTALLED", "already installed", yes, dry_run)
+    manner = _Manner("Install this?", "INSTALLED", "already installed", yes, dry_run, diff)
     plans, refused = list[Plan](), list[_Done]()
     for client in chosen:
         try:
@@ -158,15 +184,18 @@ def install_command(
 @_SCOPE
 @_YES
 @_DRY_RUN
+@_DIFF
 @json_option
-def uninstall_command(*, clients: tuple[str, ...], scope: str, yes: bool, dry_run: bool) -> None:
+def uninstall_command(
+    *, clients: tuple[str, ...], scope: str, yes: bool, dry_run: bool, diff: bool
+) -> None:
     """Take hooks out."""
     _refuse_agents()
     chosen = [client_named(each) for each in clients] or list(CLIENTS.values())
     plans = [uninstall_plan(each, Scope(scope)) for each in chosen]
     if not clients:
         plans = [each for each in plans if each.changes]
-    manner = _Manner("Take them out?", "REMOVED", "not installed", yes, dry_run)
+    manner = _Manner("Take them out?", "REMOVED", "not installed", yes, dry_run, diff)
     done = [_carry_out(each, manner, None) for each in plans]
     show([each._asdict() for each in done], _lines(done, "agents there act unasked from now on"))
 
@@ -217,7 +246,7 @@ def _carry_out(
     """Show a plan, have it agreed to, and make its changes."""
     _tell(f"{plan.client.name}: {settings_file(plan.client, plan.scope)}")
     for change in plan.changes:
-        _tell(change.difference())
+        _tell(change.difference() if manner.diff else _in_short(change))
     notes = list(plan.notes)
     if manner.dry_run:
         outcome = "would change" if plan.changes else manner.nothing
@@ -249,11 +278,24 @@ def _trust(plan: Plan, manner: _Manner) -> Sequence[str]:
     except InterlockError as error:
         return (str(error),)
     _tell("Codex runs only hooks that a person trusts, and skips others without a word.")
-    _tell(change.difference())
+    _tell(change.difference() if manner.diff else _in_short(change))
     if not manner.agreed("Trust these hooks now?"):
         return (BY_HAND,)
     change.make()
     return (f"Codex trusts these hooks now: `{change.path}`",)
+
+
+def _in_short(change: FileChange) -> str:
+    """Return how much of a file changes, and the lines that do; a long line is cut."""
+    lines = change.difference().split("\n")[2:]
+    changed = [each for each in lines if each.startswith(("+", "-"))]
+    added = sum(each.startswith("+") for each in changed)
+    verb = "remove" if change.after is None else "create" if change.before is None else "change"
+    shown = [f"  {cut(each, text_width() - 2)}" for each in changed[:_MOST_LINES]]
+    more = len(changed) - len(shown)
+    rest = [f"  ... {units.counted(more, 'more line')}: `--diff` shows them"] if more > 0 else []
+    head = f"{verb} {change.path}: {added} lines added, {len(changed) - added} removed"
+    return "\n".join([head, *shown, *rest])
 
 
 def _tell(text: str) -> None:

@@ -6,9 +6,12 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
+from interlock.cli.call.command_names import Commands
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import (
     agree_to_accept,
@@ -34,7 +37,6 @@ from interlock.ledger.chain import SealKey, exported_lines
 from interlock.ledger.key_file import KeyFile, new_key
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.recovery import Recovered, recover
-from interlock.model.loop_state import DAY
 from interlock.model.principal import Principal
 from interlock.model.run import LEDGER_RUN
 from interlock.service import archives
@@ -53,16 +55,23 @@ from interlock.views.ledger_view import (
     verified_run,
 )
 
+_SECOND: Final = 1_000_000
 
-@click.group("ledger")
+
+@click.group("ledger", cls=Commands)
 @ledger_option
 def ledger_command() -> None:
-    """Look at the ledger, copy it, and mend it."""
+    """Inspect, back up, archive and repair the ledger."""
 
 
 @ledger_call("info", group=ledger_command)
 def info_command() -> None:
-    """Show where the ledger is, what it holds, and who may decide in it."""
+    """Show where the ledger is, what it holds, and who may decide in it.
+
+    Examples:
+      interlock ledger info
+      interlock ledger info --json
+    """
     with reading_ledger() as ledger:
         info = ledger_info(ledger, current_time())
     show(info, _info_lines(info))
@@ -71,7 +80,11 @@ def info_command() -> None:
 @ledger_call("backup", group=ledger_command)
 @click.argument("target", type=click.Path(path_type=Path))
 def backup_command(*, target: Path) -> None:
-    """Copy the ledger to the new file TARGET while others go on writing."""
+    """Copy the ledger to the new file TARGET while others go on writing.
+
+    Examples:
+      interlock ledger backup copy.db
+    """
     with reading_ledger() as ledger, progress("copying pages") as advance:
         keys = current_ledger_places().keys
         backup_ledger(ledger, target, keys=keys, progress=advance)
@@ -82,7 +95,11 @@ def backup_command(*, target: Path) -> None:
 
 @ledger_call("checkpoint", group=ledger_command)
 def checkpoint_command() -> None:
-    """Bring the write-ahead file into the ledger's file, and empty it."""
+    """Bring the write-ahead file into the ledger's file, and empty it.
+
+    Examples:
+      interlock ledger checkpoint
+    """
     with reading_ledger() as ledger:
         ledger.tidy()
         left = ledger_info(ledger, current_time()).wal_bytes
@@ -95,13 +112,16 @@ def checkpoint_command() -> None:
     show({"wal_bytes": left}, [(Span(told),)])
 
 
-@ledger_call("recover", group=ledger_command, decides=True)
+@ledger_call("repair", group=ledger_command, decides=True)
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-def recover_command(*, source: Path, target: Path) -> None:
+def repair_command(*, source: Path, target: Path) -> None:
     """Save what can be read of the damaged file SOURCE into the new file TARGET.
 
     Where it had an operator, only an operator may.
+
+    Examples:
+      interlock ledger repair damaged.db saved.db
     """
     from interlock.service import anchors  # noqa: PLC0415 - what sends them takes long to load
 
@@ -184,6 +204,11 @@ def anchor_command(
 
     Nothing in it is secret. Whoever keeps it where nobody who writes to the ledger can change it
     can tell later, with --check, whether everything is still there.
+
+    Examples:
+      interlock ledger anchor
+      interlock ledger anchor --to anchor.json
+      interlock ledger anchor --check anchor.json
     """
     from interlock.service import anchors  # noqa: PLC0415 - what sends it takes long to load
 
@@ -235,7 +260,13 @@ def _anchor_lines(anchor: Anchor, *, is_checked: bool) -> Iterator[Line]:
 
 
 @ledger_call("archive", group=ledger_command, decides=True)
-@click.option("--older-than", "age", metavar="DAYS", help="What ended so long ago, such as 30d.")
+@click.option(
+    "--older-than",
+    "age_s",
+    metavar="AGE",
+    type=Duration("d", least=1),
+    help="What ended so long ago, such as 30d.",
+)
 @click.option(
     "--to",
     "folder",
@@ -257,15 +288,19 @@ def _anchor_lines(anchor: Anchor, *, is_checked: bool) -> Iterator[Line]:
     help="Put back what is in an archive.",
 )
 def archive_command(
-    *, age: str | None, folder: Path | None, checked: Path | None, restored: Path | None
+    *, age_s: int | None, folder: Path | None, checked: Path | None, restored: Path | None
 ) -> None:
     """Take the records of runs that ended long ago out of the ledger, into a file.
 
     Their chains' heads stay, and everything else can be verified as before. What is open, and
     whatever stands above or below it, is left alone.
+
+    Examples:
+      interlock ledger archive --older-than 30d
+      interlock ledger archive --older-than 90d --to archives
     """
-    if sum(each is not None for each in (age, checked, restored)) != 1:
-        raise InputError("say one of them: --older-than DAYS, --check FILE or --restore FILE")
+    if sum(each is not None for each in (age_s, checked, restored)) != 1:
+        raise InputError("say one of them: --older-than AGE, --check FILE or --restore FILE")
     if checked is not None:
         archive = _checked_archive(checked)
         told = f"{units.counted(archive.records, 'record')} of {archive.runs:,} runs are as written"
@@ -275,7 +310,7 @@ def archive_command(
         if restored is not None:
             done = [_restored(interlock, restored)]
         else:
-            done = _archived(interlock, age or "", folder)
+            done = _archived(interlock, age_s or 0, folder)
     word = "archived" if restored is None else "restored"
     show(done, [_archive_line(word, each) for each in done] or [(Span("nothing is that old"),)])
 
@@ -286,17 +321,14 @@ def _checked_archive(file: Path) -> ArchiveHead:
 
 
 def _archived(
-    interlock: Interlock, age: str, folder: Path | None
+    interlock: Interlock, age_s: int, folder: Path | None
 ) -> Sequence[archives.ArchiveWritten]:
-    days = age.removesuffix("d")
-    if not (days.isascii() and days.isdecimal() and int(days) > 0):
-        raise InputError(f"`{age}` is no number of days: expected such as `30d`")
     target = archives.archive_folder(interlock.ledger, folder)
     by = operator(interlock, "archive runs")
     with working("archiving"):
         return archives.archive_runs(
             interlock.ledger,
-            before=current_time() - int(days) * DAY,
+            before=current_time() - age_s * _SECOND,
             folder=target,
             by=by,
             clock=SystemClock(),
@@ -320,7 +352,12 @@ def _archive_line(word: str, written: archives.ArchiveWritten) -> Line:
 @click.option("--json", is_flag=True, hidden=True, expose_value=False, help="It is JSON anyway.")
 @ledger_option
 def export_command(*, run: str | None) -> None:
-    """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger."""
+    """Print every record as a line of JSON with its hash; RUN is one run, or the whole ledger.
+
+    Examples:
+      interlock ledger export > ledger.jsonl
+      interlock ledger export 0198c2ab
+    """
     with reading_ledger() as ledger:
         run_id = None if run is None else found_run(ledger.rows, run).id
         sys.stdout.buffer.writelines(exported_lines(ledger.rows, run_id))
@@ -334,8 +371,8 @@ def earlier_operator_command(*, words: Sequence[str]) -> None:
     """Say what has come in its place."""
     raise InputError(
         f"`interlock ledger operator {' '.join(words)}` is no more: `interlock setup` makes the"
-        " first operator, `interlock operator add NAME` another one, and `interlock operator"
-        " agent NAME` a token for an agent"
+        " first operator, `interlock operator add NAME` another one, and `interlock token"
+        " create NAME --role agent` a token for an agent"
     )
 
 
@@ -395,10 +432,14 @@ def _info_lines(info: LedgerInfo) -> Iterator[Line]:
 @click.argument("run", metavar="[RUN]", required=False)
 @click.pass_context
 def verify_command(context: click.Context, *, run: str | None) -> None:
-    """Hold every record against its chain and its seals.
+    """Verify every record against its hash chain and seals.
 
     Without RUN the whole ledger is verified, accounts and approvals included. Exit code: 0 when
     everything holds, 1 when anything does not; the first bad record of each run is named.
+
+    Examples:
+      interlock verify
+      interlock verify 0198c2ab --json
     """
     problems: list[str] = []
     with reading_ledger(problems=problems) as ledger, ledger.store.frozen() as rows:

@@ -15,18 +15,26 @@ import click
 import msgspec
 
 from interlock import settings
-from interlock.cli.call.ledger_access import current_time, first_governing, governing, operator
+from interlock.cli.call.command_names import Commands
+from interlock.cli.call.ledger_access import (
+    current_time,
+    first_governing,
+    governing,
+    operator,
+    reading_ledger,
+)
 from interlock.cli.call.options import (
     chosen_place,
     ledger_call,
     ledger_option,
     print_json,
+    print_record,
     reason_option,
     show,
     wants_json,
 )
 from interlock.cli.commands.watch_commands import record_lines
-from interlock.cli.text.loop_page import status_lines
+from interlock.cli.text.loop_page import cycle_lines, slog_lines, status_lines
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows, print_lines
 from interlock.errors import InputError, InterlockError, UnavailableError
 from interlock.ledger.abbreviations import named
@@ -40,7 +48,14 @@ from interlock.service.governor import Governor
 from interlock.service.interlock import Interlock
 from interlock.service.policies.policy_book import recompiled_policy
 from interlock.views.loop_timeline import loop_entry
-from interlock.views.loop_view import LoopStatus, loop_state, loop_status
+from interlock.views.loop_view import (
+    MOST_ENTRIES,
+    LoopStatus,
+    cycle_view,
+    loop_state,
+    loop_status,
+    slog_page,
+)
 from interlock.views.watch_view import Feed
 
 if TYPE_CHECKING:
@@ -50,16 +65,15 @@ if TYPE_CHECKING:
 _LOOK_S: Final = 0.5
 _MOST_ROUNDS: Final = 50
 _ABOUT: Final = """\
-What next? Let the loop run, look at it, and stop it.
+Run the loop that decides what comes next, or stop it.
 
 Something happens (an event, a note, the heartbeat), the loop looks around, one action of a
 closed set is chosen, and what passes the rails is done. Every decision is on record.
 
-\b
-  interlock loop tick               look around now, once
-  interlock loop run                keep looking, until Ctrl-C
-  interlock loop status             how it stands, and its last cycle
-  interlock loop freeze --reason W  let nothing out any more
+Examples:
+  interlock loop tick
+  interlock loop status
+  interlock loop log --limit 5
 """
 _ABOUT_RUN: Final = """\
 Let the loop run until Ctrl-C or SIGTERM; each of its records is printed as it is made.
@@ -70,10 +84,12 @@ ledger (`LEDGER.loop.db`), or a schema of the same Postgres; `--engine` or INTER
 another place. Several workers share the work, each under a name of its own; without one, a worker
 is called after this machine and the ledger. A job that it started ends with it.
 
-\b
+`--once` does what is due, and ends: for a cron of your own.
+
+Examples:
   interlock loop run
   interlock loop run --name night-shift
-  interlock loop run --once         do what is due, and end: for a cron of your own
+  interlock loop run --once
 """
 _ABOUT_TICK: Final = """\
 Look around now, decide once, and do what comes of it; no engine is needed.
@@ -81,13 +97,27 @@ Look around now, decide once, and do what comes of it; no engine is needed.
 A job is started only with `--wait`, which stays until it has ended; otherwise the next
 `interlock loop run` or `interlock loop tick --wait` starts it.
 
-\b
+Examples:
   interlock loop tick
   interlock loop tick --scope shop --wait
 """
+_ABOUT_LOG: Final = """\
+List what the loop decided, the newest first.
+
+To do nothing is a decision as well.
+
+With `--decision` one of them is shown stage by stage: what started it, what was seen, who chose
+what and why, which rails held, and who got the event. ID is that of a decision, of the event that
+it emitted, or of one that it answered; the beginning is enough.
+
+Examples:
+  interlock loop log
+  interlock loop log --limit 100 --json
+  interlock loop log --decision 0198f6a7
+"""
 
 
-@click.group("loop", help=_ABOUT)
+@click.group("loop", cls=Commands, help=_ABOUT)
 @ledger_option
 def loop_command() -> None:
     """Hold the commands about the loop."""
@@ -239,7 +269,7 @@ def _print_news(interlock: Interlock, feed: Feed) -> None:
     rows = interlock.ledger.rows
     if wants_json():
         for row in feed.news():
-            print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
+            print_record(row)
     else:
         print_lines(record_lines(rows, feed.news(), LOOP_RUN))
 
@@ -296,7 +326,12 @@ def _job_lines(count: int) -> Iterator[Line]:
 
 @ledger_call("status", group=loop_command)
 def status_command() -> None:
-    """Show how the loop stands: what waits, what it may do, and its last cycle."""
+    """Show how the loop stands: what waits, what it may do, and its last cycle.
+
+    Examples:
+      interlock loop status
+      interlock loop status --json
+    """
     now = current_time()
     with governing() as interlock:
         status = loop_status(interlock.ledger, LoopChain(interlock.governor).settings, now)
@@ -326,23 +361,30 @@ def _workers(place: str) -> Sequence[str] | None:
 @ledger_call("freeze", group=loop_command, decides=True)
 @reason_option
 def freeze_command(*, reason: str) -> None:
-    """Let nothing out from now on, until it is thawed; whatever happens is still recorded.
+    """Freeze the loop: it emits nothing until it is unfrozen; whatever happens is recorded.
 
     What was not delivered yet waits as well. A job that runs goes on: `interlock halt` stops it.
+
+    Examples:
+      interlock loop freeze --reason "the deploy is at risk"
     """
     status = _said("freeze", reason)
     lines = (
         badge_line("FROZEN", Tone.BLOCK, "nothing is emitted or delivered"),
-        (Span("  interlock loop thaw --reason TEXT", Tone.CODE), Span(" lets it go on")),
+        (Span("  interlock loop unfreeze --reason TEXT", Tone.CODE), Span(" lets it go on")),
     )
     show(status, lines)
 
 
-@ledger_call("thaw", group=loop_command, decides=True)
+@ledger_call("unfreeze", group=loop_command, decides=True)
 @reason_option
-def thaw_command(*, reason: str) -> None:
-    """Let the loop go on."""
-    show(_said("thaw", reason), [badge_line("THAWED", Tone.ALLOW, "the loop goes on")])
+def unfreeze_command(*, reason: str) -> None:
+    """Unfreeze the loop: it goes on.
+
+    Examples:
+      interlock loop unfreeze --reason "the deploy is done"
+    """
+    show(_said("unfreeze", reason), [badge_line("UNFROZEN", Tone.ALLOW, "the loop goes on")])
 
 
 @ledger_call("cancel", group=loop_command, decides=True)
@@ -352,6 +394,9 @@ def cancel_command(*, thing: str, reason: str) -> None:
     """Take back what waits: a trigger, an action that a person is asked about, or an event.
 
     ID is that of the trigger, the decision or the event, or enough of its beginning.
+
+    Examples:
+      interlock loop cancel 0198f6a7 --reason "nobody needs it"
     """
     with governing() as interlock:
         chain = LoopChain(interlock.governor)
@@ -384,3 +429,27 @@ def _said(word: str, reason: str) -> LoopStatus:
         by = operator(interlock, f"{word} the loop")
         (chain.freeze if word == "freeze" else chain.thaw)(reason, by)
         return loop_status(interlock.ledger, chain.settings, current_time())
+
+
+@ledger_call("log", group=loop_command, help=_ABOUT_LOG)
+@click.option("--decision", metavar="ID", help="Show one decision, stage by stage.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1, MOST_ENTRIES),
+    default=20,
+    show_default=True,
+    help="How many to list.",
+)
+@click.option(
+    "--before", metavar="RECORD", type=click.IntRange(1), help="Only those before this record."
+)
+def log_command(*, decision: str | None, limit: int, before: int | None) -> None:
+    """List decisions, or show one."""
+    with reading_ledger() as ledger:
+        if decision is not None:
+            view = cycle_view(ledger, decision)
+            show(view, cycle_lines(view))
+            return
+        page = slog_page(ledger, limit=limit, before=before)
+    show(page, slog_lines(page, current_time()))

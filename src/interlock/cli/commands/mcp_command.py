@@ -9,6 +9,8 @@ from typing import Final
 import click
 
 from interlock import settings
+from interlock.cli.call.command_names import Commands
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.ledger_access import agree_as_person, current_time, governing
 from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Span, Tone, badge_line, terminal_width
@@ -17,14 +19,14 @@ from interlock.errors import InputError, UnavailableError
 from interlock.views import units
 
 _ABOUT: Final = """\
-Stand in front of an MCP server: judge what is asked of it, pass on the rest.
-
-\b
-  interlock mcp -- npx -y @modelcontextprotocol/server-filesystem .
-  interlock mcp --url https://mcp.example.com/mcp
+Govern an MCP server: judge each call, pass on the rest.
 
 An agent's client runs this in place of the server. Calls of tools, reading of resources and prompts
 are judged like everything else that the agent does: `mcp__NAME__TOOL` is what policies call a tool.
+
+Examples:
+  interlock mcp -- npx -y @modelcontextprotocol/server-filesystem .
+  interlock mcp --url https://mcp.example.com/mcp
 """
 _COMMAND: Final = "interlock.mcp-command"
 _COLUMNS: Final = (
@@ -35,7 +37,7 @@ _COLUMNS: Final = (
 )
 
 
-class _ProxyGroup(click.Group):
+class _ProxyGroup(Commands):
     """A group in which everything behind `--` is a command of its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -67,10 +69,11 @@ class _ProxyGroup(click.Group):
     " Without it, operators where there are any.",
 )
 @click.option(
-    "--wait-seconds",
+    "--wait",
     "wait_s",
-    type=click.FloatRange(min=0),
-    help="Wait so many seconds for an operator.",
+    metavar="DURATION",
+    type=Duration(),
+    help="Wait so long for an operator, such as 15m.",
 )
 @click.pass_context
 def mcp_command(
@@ -82,7 +85,7 @@ def mcp_command(
     listen: str | None,
     run_id: str | None,
     confirm: str | None,
-    wait_s: float | None,
+    wait_s: int | None,
 ) -> None:
     """Stand in front of a server."""
     command: Sequence[str] = ctx.meta[_COMMAND]
@@ -126,7 +129,12 @@ def _token(variable: str) -> str:
 
 @ledger_call("pins", group=mcp_command)
 def pins_command() -> None:
-    """List the tools of servers as they were first seen, and which of them have changed."""
+    """List the tools of servers as they were first seen, and which of them have changed.
+
+    Examples:
+      interlock mcp pins
+      interlock mcp pins --json
+    """
     from interlock.adapters.mcp.tool_pins import PinFile  # noqa: PLC0415 - not for a proxy
 
     servers, now = PinFile(settings.current_pin_file()).servers(), current_time()
@@ -160,7 +168,11 @@ def pins_command() -> None:
 @click.argument("name")
 @click.argument("tools", nargs=-1)
 def trust_command(*, name: str, tools: tuple[str, ...]) -> None:
-    """Accept what the tools of the server NAME say about themselves now, or only some TOOLS."""
+    """Accept what the tools of the server NAME say about themselves now, or only some TOOLS.
+
+    Examples:
+      interlock mcp trust files
+    """
     from interlock.adapters.mcp.tool_pins import PinFile  # noqa: PLC0415 - not for a proxy
 
     with governing(creates=True) as interlock:
@@ -175,7 +187,11 @@ def trust_command(*, name: str, tools: tuple[str, ...]) -> None:
 @mcp_command.command("serve")
 @click.option("--run", "run_id", metavar="RUN", help="Speak of this run; otherwise of its own.")
 def serve_command(*, run_id: str | None) -> None:
-    """Be an MCP server: agents ask how approvals stand, report, and make governed edits."""
+    """Be an MCP server: agents ask how approvals stand, report, and make governed edits.
+
+    Examples:
+      interlock mcp serve
+    """
     _require_extra()
     from interlock.adapters.mcp.own_server import serve_tools  # noqa: PLC0415 - only with the extra
 

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from interlock import settings
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import current_time, governing, reading_ledger
 from interlock.cli.call.options import ledger_call, ledger_option, show
 from interlock.cli.call.standard_input import given_text
@@ -18,7 +19,7 @@ from interlock.service.cycles.loop_chain import LoopChain
 from interlock.views.loop_view import loop_state
 
 _ABOUT: Final = """\
-Leave a note for the loop, and see which ones wait.
+Leave a note for the loop, or list those that wait.
 
 A note starts a cycle: `interlock loop run` answers it within seconds, `interlock loop tick` at
 once.
@@ -26,14 +27,14 @@ once.
 _ABOUT_ADD: Final = """\
 Leave a note; `-` reads it from standard input.
 
-\b
+Examples:
   interlock note add "the nightly build is flaky, look at it"
   interlock note add "the certificate ends on Friday" --tag ops --source pager
   git log -1 --format=%B | interlock note add -
 """
 
 
-@click.group("note", help=_ABOUT)
+@click.group("note", cls=Commands, help=_ABOUT)
 @ledger_option
 def note_command() -> None:
     """Hold the commands about notes."""
@@ -66,7 +67,12 @@ def add_command(*, text: str, tags: Sequence[str], source: str | None, scope: st
 
 @ledger_call("list", group=note_command)
 def list_command() -> None:
-    """List the notes that wait, the oldest first."""
+    """List the notes that wait, the oldest first.
+
+    Examples:
+      interlock note list
+      interlock note list --json
+    """
     with reading_ledger() as ledger:
         notes = tuple(loop_state(ledger).notes.values())
     show(notes, note_lines(notes, current_time()))

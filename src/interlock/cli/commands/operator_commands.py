@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from interlock.cli.call.command_names import Commands, hint
 from interlock.cli.call.ledger_access import (
     current_time,
     first_governing,
@@ -37,11 +38,15 @@ _COLUMNS: Final = (
 @ledger_call("setup")
 @click.argument("name", required=False)
 def setup_command(*, name: str | None) -> None:
-    """Make the first operator; once, at a terminal.
+    """Make the first operator: the person who approves.
 
-    NAME is yours, or what the operating system calls you. A ledger that is not there yet is
-    made. Do this before the first agent is at work. The recovery code is shown this once: keep
-    it away from this computer.
+    NAME is yours, or what the operating system calls you. It is done once, at a terminal, before
+    the first agent is at work. A ledger that is not there yet is made. The recovery code is shown
+    this once: keep it away from this computer.
+
+    Examples:
+      interlock setup
+      interlock setup anna
     """
     with terminal() as at, first_governing() as interlock:
         check_setup(interlock.governor.context)
@@ -62,15 +67,20 @@ def setup_command(*, name: str | None) -> None:
     show(value, lines)
 
 
-@click.group("operator")
+@click.group("operator", cls=Commands)
 @ledger_option
 def operator_command() -> None:
-    """List who may decide, let others in or go, and change a passphrase."""
+    """Manage the people who may decide."""
 
 
 @ledger_call("list", group=operator_command)
 def list_command() -> None:
-    """List everybody who may decide."""
+    """List everybody who may decide.
+
+    Examples:
+      interlock operator list
+      interlock operator list --json
+    """
     with reading_ledger() as ledger:
         found = all_operators(ledger)
     now = current_time()
@@ -91,33 +101,31 @@ def list_command() -> None:
 @ledger_call("add", group=operator_command, decides=True)
 @click.argument("name")
 def add_command(*, name: str) -> None:
-    """Let NAME decide as well; they type their own passphrase, after yours."""
+    """Let NAME decide as well; they type their own passphrase, after yours.
+
+    Examples:
+      interlock operator add ben
+    """
     with governing() as interlock:
         token = operator_token(interlock, "add an operator")
         with terminal() as at:
             made = interlock.add_operator(name, at.new_passphrase(name), token=token)
             _show_code(at, made)
-    show({"operator": name}, [badge_line("LET IN", Tone.ALLOW, f"{name} may decide")])
-
-
-@ledger_call("agent", group=operator_command, decides=True)
-@click.argument("name")
-def agent_command(*, name: str) -> None:
-    """Print a token for the agent NAME: it says who asks, and never decides.
-
-    It belongs into INTERLOCK_TOKEN in the agent's environment, and is shown this once.
-    """
-    with governing() as interlock:
-        token = operator_token(interlock, "add an agent")
-        made = interlock.add_agent(name, token=token)
-    show({"agent": name, "token": made}, [(Span(made),)])
+    show({"operator": name}, [badge_line("ADDED", Tone.ALLOW, f"{name} may decide")])
 
 
 @ledger_call("revoke", group=operator_command, decides=True)
 @click.argument("name")
-@click.option("--agent", "is_agent", is_flag=True, help="NAME is an agent: its tokens.")
-def revoke_command(*, name: str, is_agent: bool) -> None:
-    """Let NAME decide no more; the last operator stays."""
+@click.option("--agent", "is_agent", is_flag=True, hidden=True, help="NAME is an agent.")
+@click.pass_context
+def revoke_command(context: click.Context, *, name: str, is_agent: bool) -> None:
+    """Take NAME's right to decide away; the last operator stays.
+
+    Examples:
+      interlock operator revoke ben
+    """
+    if is_agent:
+        hint(context, "interlock operator revoke --agent", "interlock token revoke")
     with governing() as interlock:
         kind = "an agent" if is_agent else "an operator"
         token = operator_token(interlock, f"revoke {kind}")
@@ -126,12 +134,16 @@ def revoke_command(*, name: str, is_agent: bool) -> None:
         else:
             interlock.revoke_operator(name, token=token)
     value = {"revoked": name, "kind": "agent" if is_agent else "operator"}
-    show(value, [badge_line("REVOKED", Tone.BLOCK, f"what {name} had opens nothing any more")])
+    show(value, [badge_line("REVOKED", Tone.BLOCK, f"what {name} had is no longer valid")])
 
 
 @ledger_call("passphrase", group=operator_command, decides=True)
 def passphrase_command() -> None:
-    """Choose another passphrase; the one from before opens nothing any more."""
+    """Choose another passphrase; the one from before is no longer valid.
+
+    Examples:
+      interlock operator passphrase
+    """
     with governing() as interlock:
         token = operator_token(interlock, "change a passphrase")
         with terminal() as at:
@@ -144,6 +156,9 @@ def recover_operator_command() -> None:
     """Choose another passphrase with the recovery code that you kept.
 
     The code counts once; another one is shown.
+
+    Examples:
+      interlock operator recover
     """
     with terminal() as at, governing() as interlock:
         check_decider(interlock.governor.context, "recover")

@@ -1,4 +1,4 @@
-"""Past runs: `replay` one from its record, judge others by `step`, and ends of turns by `stop`."""
+"""Past runs: `replay` one from its record, and `backtest` the steps and stops of others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import msgspec
 
 from interlock.backtest.hindsight import judged, run_from_json
 from interlock.backtest.run_replay import Difference, Replayed, replay_run
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
-from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, print_json, show
+from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
 from interlock.cli.text.render import Line, Span, Tone, labelled_lines
 from interlock.cli.text.tables import progress
 from interlock.descriptors import READING, check_is_regular
@@ -31,8 +32,8 @@ from interlock.views.units import json_text
 _STDIN: Final = "-"
 _MOST_BYTES: Final = 1024 * 1024 * 1024
 _ADVANCE_EVERY: Final = 50
-_ABOUT_STEP: Final = """\
-Judge past runs step by step: where would each have been paused or stopped?
+_ABOUT_STEPS: Final = """\
+Judge past runs step by step: where would each have paused or stopped?
 
 Each line of FILE, or of stdin, is one run. A step is a message, or a call with what came back:
 
@@ -46,8 +47,12 @@ stops, or null; `scores` has one number per step, the higher the more speaks for
 Neither depends on later steps. A line that cannot be read is answered with an error.
 
 Exit code: 0, or 2 when a line could not be read.
+
+Examples:
+  interlock backtest steps runs.jsonl
+  interlock backtest steps < runs.jsonl
 """
-_ABOUT_STOP: Final = """\
+_ABOUT_STOPS: Final = """\
 Ask whether agents that ended their turn are really done.
 
 Each line of FILE (or stdin) is one end of a turn, answered in order. Only `text` says much;
@@ -62,8 +67,14 @@ whatever is not known may be left out, and other fields are left alone.
 
 Exit code: 0 when every line was answered, 2 when some could not be read; each of those is
 answered with an error, and the others as usual.
+
+Examples:
+  interlock backtest stops turns.jsonl
+  interlock backtest stops --profile seed < turns.jsonl
 """
-_jsonl_option = click.option("--jsonl", is_flag=True, help="Answer a stream of JSON lines.")
+_jsonl_option = click.option(
+    "--jsonl", is_flag=True, hidden=True, expose_value=False, help="It is JSON lines anyway."
+)
 
 
 class _Outcome(msgspec.Struct, kw_only=True):
@@ -80,10 +91,14 @@ class _Outcome(msgspec.Struct, kw_only=True):
 @click.argument("run", metavar="RUN")
 @click.pass_context
 def replay_command(context: click.Context, *, run: str) -> None:
-    """Decide every judgement of a run again, from its record.
+    """Decide every answer of a run again, from its record.
 
     RUN may be the beginning of an id. Exit code: 0 when every answer comes out as it was
     recorded, 1 when one does not.
+
+    Examples:
+      interlock replay 0198c2ab
+      interlock replay 0198c2ab --json
     """
     with reading_ledger() as ledger:
         outcome = _replayed(ledger, found_run(ledger.rows, run).id)
@@ -131,14 +146,17 @@ def _difference_lines(difference: Difference) -> Iterator[Line]:
         yield from labelled_lines(label, text, tone, indent="    ")
 
 
-@click.command("step", help=_ABOUT_STEP)
+@click.group("backtest", cls=Commands)
+def backtest_command() -> None:
+    """Judge past steps, or past ends of turns, from JSON lines."""
+
+
+@backtest_command.command("steps", help=_ABOUT_STEPS)
 @_jsonl_option
 @click.argument("file", type=click.File("rb"), default=_STDIN)
 @policy_options
-def step_command(*, jsonl: bool, file: BinaryIO) -> None:
+def steps_command(*, file: BinaryIO) -> None:
     """Answer every run of a stream."""
-    if not jsonl:
-        raise click.UsageError("expected `--jsonl`, and one run in each line of FILE or stdin")
     policy = chosen_policy().config
 
     def answer(line: bytes, number: int) -> object:
@@ -151,7 +169,7 @@ def step_command(*, jsonl: bool, file: BinaryIO) -> None:
     _answer_lines(file, answer)
 
 
-@click.command("stop", help=_ABOUT_STOP)
+@backtest_command.command("stops", help=_ABOUT_STOPS)
 @click.argument("file", default=_STDIN)
 @_jsonl_option
 @click.option(
@@ -160,10 +178,8 @@ def step_command(*, jsonl: bool, file: BinaryIO) -> None:
     help="Use these points instead of the policy's: set by measurement, or the original table.",
 )
 @policy_options
-def stop_command(*, file: str, jsonl: bool, profile: str | None) -> None:
+def stops_command(*, file: str, profile: str | None) -> None:
     """Answer every line."""
-    if not jsonl:
-        raise click.UsageError("expected `--jsonl`: the ends of turns are read from JSON lines")
     settings = chosen_policy().config.stops if profile is None else PROFILES[profile]
 
     def answer(line: bytes, number: int) -> object:
@@ -200,7 +216,7 @@ def _answer_lines(lines: Iterable[bytes], answer: Callable[[bytes, int], object]
         if line.strip():
             found = answer(line, number)
             bad += isinstance(found, _Failure)
-            print_json(found)
+            click.echo(json_text(found))
     if bad:
         click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
         click.get_current_context().exit(ExitCode.MISUSED)

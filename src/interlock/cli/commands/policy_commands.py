@@ -13,6 +13,7 @@ import click
 from msgspec import json
 
 from interlock import settings
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import governing, operator_token
 from interlock.cli.call.options import (
@@ -25,6 +26,7 @@ from interlock.cli.call.options import (
 )
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
 from interlock.errors import InputError
+from interlock.model.verdict import Decision
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.policy_changes import in_words, policy_changes_between
 from interlock.policy.config.reference import policy_json_schema, project_starter, user_starter
@@ -38,17 +40,22 @@ _OWNER_ONLY: Final = 0o600
 _MOST_PADDING: Final = 64
 
 
-@click.group("policy")
+@click.group("policy", cls=Commands)
 @policy_options
 def policy_command() -> None:
-    """Show, describe and test the policy that counts here."""
+    """Show, test and adopt the policy."""
 
 
 @policy_command.command("show")
 @policy_options
 @json_option
 def show_policy_command() -> None:
-    """Print the merged policy, with where each value came from."""
+    """Print the merged policy, with where each value came from.
+
+    Examples:
+      interlock policy show
+      interlock policy show --no-project --json
+    """
     merged = chosen_policy().merged
     values = [
         {"key": place.path, "value": place.value, "origin": place.origin} for place in merged.places
@@ -58,7 +65,11 @@ def show_policy_command() -> None:
 
 @policy_command.command("schema")
 def schema_command() -> None:
-    """Print the JSON Schema of policy files, for editors."""
+    """Print the JSON Schema of policy files, for editors.
+
+    Examples:
+      interlock policy schema > policy.schema.json
+    """
     schema = policy_json_schema(builtin_rules.default_lists())
     click.echo(json.format(json.encode(schema), indent=2))
 
@@ -68,7 +79,14 @@ def schema_command() -> None:
 @json_option
 @click.pass_context
 def test_command(context: click.Context) -> None:
-    """Run the examples of every rule, yours and the built-in ones."""
+    """Run the examples of every rule, yours and the built-in ones.
+
+    Exit code: 0 when every example holds, 1 when one does not.
+
+    Examples:
+      interlock policy test
+      interlock policy test --policy policy.toml --json
+    """
     policy = chosen_policy()
     tests = [
         *rule_tests.user_rule_tests(policy),
@@ -88,9 +106,13 @@ def test_command(context: click.Context) -> None:
 @ledger_call("adopt", group=policy_command, decides=True)
 @policy_options
 def adopt_command() -> None:
-    """Have your policy count in the ledger from now on, also where it is looser.
+    """Put your policy in force in the ledger, also where it is looser.
 
-    A policy that is only tighter counts by itself, as soon as a ledger is opened with it.
+    A policy that is only tighter is in force by itself, as soon as a ledger is opened with it.
+
+    Examples:
+      interlock policy adopt
+      interlock policy adopt --policy policy.toml
     """
     policy = chosen_user_policy()
     with governing() as interlock:
@@ -136,7 +158,14 @@ def _count_of_rules(tests: Sequence[RuleTest]) -> int:
 )
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
 def init_command(*, for_user: bool, force: bool) -> None:
-    """Write a policy file that shows every key with its default, as comments."""
+    """Write a policy file to start from.
+
+    It shows every key with its default, as comments.
+
+    Examples:
+      interlock init
+      interlock init --project
+    """
     places, default = settings.current_places(), default_policy_text()
     file = places.user_file if for_user else places.project_file
     if file.exists() and not force:
@@ -153,7 +182,7 @@ def init_command(*, for_user: bool, force: bool) -> None:
     click.echo(f"wrote {file}")
 
 
-class _PackNames(click.Group):
+class _PackNames(Commands):
     """A group in which the name of any pack is a command that lists it."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -168,7 +197,15 @@ class _PackNames(click.Group):
 @policy_options
 @click.pass_context
 def rules_command(context: click.Context) -> None:
-    """List the rules of all packs, or of one PACK, with what the policy makes of them."""
+    """List the rules, and what the policy makes of each.
+
+    PACK lists the rules of one pack only.
+
+    Examples:
+      interlock rules
+      interlock rules git --json
+      interlock rules show git.push-force
+    """
     if context.invoked_subcommand is None:
         _print_listing(None)
 
@@ -178,7 +215,11 @@ def rules_command(context: click.Context) -> None:
 @json_option
 @policy_options
 def show_rule_command(*, rule_id: str) -> None:
-    """Show one rule: why it speaks, what to do instead, and its examples."""
+    """Show one rule: why it matches, what to do instead, and its examples.
+
+    Examples:
+      interlock rules show git.push-force
+    """
     entries = {entry.id: entry for entry in catalogue(chosen_policy())}
     if rule_id not in entries:
         close = difflib.get_close_matches(rule_id, entries, n=1)
@@ -212,18 +253,23 @@ def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
         width = max(len(entry.id) for entry in rules)
         for entry in rules:
             tone = Tone.FAINT if entry.decision == "off" else Tone.PLAIN
-            answer = f"{entry.decision:<20}  {entry.severity.value:<8}"
+            answer = f"{_short(entry.decision):<5}  {entry.severity.value:<8}"
             yield (Span(f"  {entry.id:<{width}}  {answer}  {entry.reason}", tone),)
+
+
+def _short(decision: str) -> str:
+    """Return the short word for a decision; a rule may be off as well."""
+    return decision if decision == "off" else Decision(decision).short
 
 
 def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
     plain, code = Tone.PLAIN, Tone.CODE
     rows = (
-        ("says", f"{entry.decision} ({entry.severity.value})", plain),
+        ("decision", f"{_short(entry.decision)} ({entry.severity.value})", plain),
         ("why", entry.reason, plain),
         ("instead", entry.remediation, plain),
-        *[("" if at else "speaks", text, code) for at, text in enumerate(entry.match)],
-        *[("" if at else "silent", text, code) for at, text in enumerate(entry.not_match)],
+        *[("" if at else "matches", text, code) for at, text in enumerate(entry.match)],
+        *[("" if at else "ignores", text, code) for at, text in enumerate(entry.not_match)],
     )
     yield (Span(entry.id, Tone.HEADING),)
     for row in rows:

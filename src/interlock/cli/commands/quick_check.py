@@ -6,12 +6,12 @@ import sys
 
 from interlock import settings
 from interlock.cli.call.exit_code import ExitCode, exit_code_of
+from interlock.cli.text.machine_text import machine_text
 from interlock.cli.text.render import plain_text, text_width
 from interlock.cli.text.verdict_page import verdict_lines
 from interlock.model.action import CommandAction
 from interlock.policy.gates.judgement import judge
 from interlock.service.policies.policy_files import load_policy
-from interlock.views.units import json_text
 
 
 def quick_check(line: str, *, is_json: bool) -> ExitCode:
@@ -20,7 +20,7 @@ def quick_check(line: str, *, is_json: bool) -> ExitCode:
     policy = load_policy(user=places.user, project=places.project)
     verdict = judge(CommandAction(command=line), policy)
     lines = (
-        [json_text(verdict)]
+        [machine_text(verdict)]
         if is_json
         else map(plain_text, verdict_lines(verdict, width=text_width()))
     )

@@ -1,4 +1,4 @@
-"""`interlock recommendations`: what finished runs speak for, and a person's word on it."""
+"""`interlock recommendations`: changes of the policy that finished runs suggest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import governing, operator, reading_ledger
 from interlock.cli.call.options import json_option, ledger_call, ledger_option, note_option, show
 from interlock.cli.text.loop_page import (
@@ -23,19 +24,18 @@ from interlock.service.interlock import Interlock
 from interlock.views.loop_view import loop_state, recommendations
 
 _ABOUT: Final = """\
-List what finished runs taught the loop: changes of the policy.
+List changes of the policy that past runs suggest.
 
 Each rests on counts and records, and says what would have been different in past runs. Nothing
 is changed before an operator agrees; what was applied can be undone.
 
-\b
+Examples:
   interlock recommendations
-  interlock recommendations show ID
-  interlock recommendations apply ID
+  interlock recommendations --all --json
 """
 
 
-@click.group("recommendations", help=_ABOUT, invoke_without_command=True)
+@click.group("recommendations", cls=Commands, help=_ABOUT, invoke_without_command=True)
 @click.option("--all", "everything", is_flag=True, help="Also those that were settled lately.")
 @ledger_option
 @json_option
@@ -52,7 +52,11 @@ def recommendations_command(ctx: click.Context, *, everything: bool) -> None:
 @ledger_call("show", group=recommendations_command)
 @click.argument("recommendation", metavar="ID")
 def show_command(*, recommendation: str) -> None:
-    """Show one: what speaks for it, what it changes, what that would have meant."""
+    """Show one: its evidence, what it changes, and what that would have meant.
+
+    Examples:
+      interlock recommendations show allow-push-5f
+    """
     with reading_ledger() as ledger:
         found = _found(ledger, recommendation)
     show(found, recommendation_lines(found))
@@ -64,6 +68,9 @@ def apply_command(*, recommendation: str) -> None:
     """Change your policy file as it says, and have it count from now on.
 
     Everything else in the file stays as it stands, comments as well.
+
+    Examples:
+      interlock recommendations apply allow-push-5f
     """
     with governing() as interlock:
         found = _found(interlock.ledger, recommendation)
@@ -78,7 +85,11 @@ def apply_command(*, recommendation: str) -> None:
 @click.argument("recommendation", metavar="ID")
 @note_option
 def dismiss_command(*, recommendation: str, note: str | None) -> None:
-    """Let it be: it is not recommended again."""
+    """Dismiss one: it is not recommended again.
+
+    Examples:
+      interlock recommendations dismiss allow-push-5f --reason "these tests are slow on purpose"
+    """
     with governing() as interlock:
         found = _found(interlock.ledger, recommendation)
         by = operator(interlock, "dismiss a recommendation")
@@ -89,7 +100,11 @@ def dismiss_command(*, recommendation: str, note: str | None) -> None:
 @ledger_call("undo", group=recommendations_command, decides=True)
 @click.argument("recommendation", metavar="ID")
 def undo_command(*, recommendation: str) -> None:
-    """Put back what it changed, unless somebody has changed that since."""
+    """Put back what it changed, unless somebody has changed that since.
+
+    Examples:
+      interlock recommendations undo allow-push-5f
+    """
     with governing() as interlock:
         found = _found(interlock.ledger, recommendation)
         by = operator(interlock, "undo a recommendation")

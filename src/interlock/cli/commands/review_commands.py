@@ -1,4 +1,4 @@
-"""Was it good enough? `review`, `verdict`, `reviews` and what a person may `choose`."""
+"""Was it good enough? `review open`, `list`, `submit`, and what a person may `resolve`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import BinaryIO, Final, cast
 import click
 import msgspec
 
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
-from interlock.cli.call.options import ledger_call, show
+from interlock.cli.call.options import ledger_call, ledger_option, show
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -64,15 +65,21 @@ _ABOUT_REVIEW: Final = """\
 Open a review: was the work good enough?
 
 RUN is the id of a run, or enough of its beginning; ID is your name for the review; each GATE
-is one of the policy. What is printed is for whoever reviews the work; the answer is given
-with `interlock verdict`. While a gate that blocks is pending the run may not finish.
+is one of the policy. What is printed is for whoever reviews the work; the verdict is given
+with `interlock review submit`. While a gate that blocks is pending the run may not finish.
 
-\b
-  interlock review RUN before-merge tests style --subject "the new parser"
+Examples:
+  interlock review open 0198c2ab before-merge tests style --subject "the new parser"
 """
 
 
-@ledger_call("review", help=_ABOUT_REVIEW)
+@click.group("review", cls=Commands)
+@ledger_option
+def review_command() -> None:
+    """Open a review of work, submit its verdict, resolve it."""
+
+
+@ledger_call("open", group=review_command, help=_ABOUT_REVIEW)
 @click.argument("run", metavar="RUN")
 @click.argument("review_id", metavar="ID")
 @click.argument("gates", metavar="[GATE]...", nargs=-1)
@@ -84,7 +91,7 @@ with `interlock verdict`. While a gate that blocks is pending the run may not fi
     help="Gates made for the occasion: a JSON list of tables, or of names; - is stdin.",
 )
 @click.option("--all-hints", is_flag=True, help="Show every criterion, not only the first few.")
-def review_command(
+def open_command(
     *,
     run: str,
     review_id: str,
@@ -138,13 +145,13 @@ def _opening_lines(opening: ReviewOpening) -> Iterator[Line]:
     yield ()
     yield from text_lines(opening.guidance)
     yield ()
-    command = f"interlock verdict {opening.run_id[:SHORT]} --review {review.id} TEXT"
+    command = f"interlock review submit {opening.run_id[:SHORT]} --review {review.id} TEXT"
     yield (Span(f"  {command}", Tone.CODE),)
 
 
 _STDIN: Final = "-"
 _ABOUT_VERDICT: Final = """\
-Give the verdict on a review: was it good enough?
+Submit the verdict on a review: was the work good enough?
 
 RUN is its id, or enough of its beginning. TEXT is the verdict; without it, or with -, it is read
 from stdin. The first line says it, further lines speak of single gates:
@@ -163,10 +170,14 @@ Before it counts, Interlock runs the checks of the review itself: a PASS against
 is refused. A verdict that cannot be read is an attempt as well.
 
 Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was not good enough.
+
+Examples:
+  interlock review submit 0198c2ab "PASS - every case is covered"
+  interlock review submit 0198c2ab --review before-merge - < verdict.txt
 """
 
 
-@ledger_call("verdict", help=_ABOUT_VERDICT)
+@ledger_call("submit", group=review_command, help=_ABOUT_VERDICT)
 @click.argument("run", metavar="RUN")
 @click.argument("text", metavar="[TEXT]", required=False)
 @click.option("--review", metavar="ID", help="Which review; not needed while one is pending.")
@@ -180,7 +191,7 @@ Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was n
     help="TEXT is an agent's whole reply: only a line marked `GATE_REVIEW:` or `GATE` counts.",
 )
 @click.pass_context
-def verdict_command(
+def submit_command(
     context: click.Context,
     *,
     run: str,
@@ -255,20 +266,24 @@ def _answer_lines(answer: ReviewAnswer) -> Iterator[Line]:
         yield ()
         yield from text_lines(answer.guidance)
     if answer.approval_id is not None:
-        command = f"interlock choose {answer.approval_id[:SHORT]} retry|skip|abort"
+        command = f"interlock review resolve {answer.approval_id[:SHORT]} retry|skip|abort"
         yield from ((), (Span(f"  {command}", Tone.CODE),))
     if answer.footer:
         yield ()
         yield from text_lines(answer.footer)
 
 
-@ledger_call("reviews")
+@ledger_call("list", group=review_command)
 @click.argument("run", metavar="[RUN]", required=False)
-def reviews_command(*, run: str | None) -> None:
+def list_command(*, run: str | None) -> None:
     """List the reviews that work waits for, of every run that is at work.
 
     With RUN, its id or enough of its beginning, also how its latest reviews ended. Each gate
-    stands with what speaks for it: a check that passed or failed, or only the verdict.
+    stands with its evidence: a check that passed or failed, or only the verdict.
+
+    Examples:
+      interlock review list
+      interlock review list 0198c2ab --json
     """
     with reading_ledger() as ledger:
         states = _waiting_runs(ledger) if run is None else [found_state(ledger, run)]
@@ -296,25 +311,25 @@ def _lines(found: Sequence[RunReviews]) -> Iterator[Line]:
         yield from reviews_lines(each)
 
 
-_ABOUT_CHOOSE: Final = """\
-Choose how a review goes on whose attempts are used up.
+_ABOUT_RESOLVE: Final = """\
+Resolve a review whose attempts are used up: retry, skip or abort.
 
 APPROVAL is the question, or enough of its beginning: `interlock approvals` lists them.
 `retry` begins the attempts anew, `skip` lets the work go on without the review, `abort` ends
 the run. Only a person may choose; whoever does types a passphrase.
 
-\b
-  interlock choose 0192a1b2 retry --instructions "look at the rounding"
-  interlock choose --run RUN --review before-merge skip
+Examples:
+  interlock review resolve 0192a1b2 retry --instructions "look at the rounding"
+  interlock review resolve --run 0198c2ab --review before-merge skip
 """
 
 
-@ledger_call("choose", help=_ABOUT_CHOOSE, decides=True)
+@ledger_call("resolve", group=review_command, help=_ABOUT_RESOLVE, decides=True)
 @click.argument("words", metavar="[APPROVAL] retry|skip|abort", nargs=-1)
 @click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
 @click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
 @click.option("--instructions", metavar="TEXT", help="What to do next; the agent is told.")
-def choose_command(
+def resolve_command(
     *, words: Sequence[str], run: str | None, review: str | None, instructions: str | None
 ) -> None:
     """Take a person's choice and print what it comes to."""
@@ -328,13 +343,13 @@ def choose_command(
         rows = interlock.ledger.rows
         if approval is not None:
             asked = found_approval(rows, approval).id
-            token = operator_token(interlock, "choose")
+            token = operator_token(interlock, "resolve a review")
             answer = interlock.choose(asked, action, token=token, instructions=instructions)
         else:
             answer = interlock.choose_review(
                 found_run(rows, run or "").id,
                 action,
-                token=operator_token(interlock, "choose"),
+                token=operator_token(interlock, "resolve a review"),
                 review=review,
                 instructions=instructions,
             )

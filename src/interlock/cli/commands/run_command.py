@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from interlock import settings
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.options import chosen_place, ledger_call, wants_json
 from interlock.cli.text.render import escape
 from interlock.errors import InputError, InterlockError, LedgerError
@@ -31,21 +32,21 @@ if TYPE_CHECKING:
     from interlock.adapters.supervision.sandbox import Sandbox
 
 _ABOUT: Final = """\
-Run any agent's command as a governed run: judged, watched, paused and stopped.
+Run an agent's command, governed: judged, watched, stopped.
 
 The command is judged before it starts. What it prints passes through unchanged; from that and
 from its time Interlock tells whether it should go on. A pause stops every process of it until a
-person lets it go on (`interlock lift RUN`), a stop ends them all (`interlock halt RUN`). What it
+person lets it go on (`interlock resume RUN`), a stop ends them all (`interlock halt RUN`). What it
 leaves in the background ends with it.
-
-\b
-  interlock run -- aider --message 'fix the tests'
-  interlock run --wall-time 3600 --budget tokens=200000 -- ./agent.sh
-  interlock run --sandbox --write ~/.cache -- python agent.py
 
 Exit code: the command's own (128 + N where signal N ended it); 4 where it must not run, 124 where
 its time was over, 125 where Interlock stopped it or does not take it for done; 1 and 2 where
 nothing was started, because something is missing or the call is wrong.
+
+Examples:
+  interlock run -- aider --message 'fix the tests'
+  interlock run --wall-time 1h --budget tokens=200000 -- ./agent.sh
+  interlock run --sandbox --write ~/.cache -- python agent.py
 """
 _STREAMS: Final = 3
 _BY_SIGNAL: Final = 128
@@ -68,7 +69,10 @@ _IDLE_S: Final = 86_400
     help="What it may use, such as `tokens=200000` or `cost-usd=5`; may be given again.",
 )
 @click.option(
-    "--wall-time", metavar="SECONDS", type=click.IntRange(min=1), help="How long it may take."
+    "--wall-time",
+    metavar="DURATION",
+    type=Duration(least=1),
+    help="How long it may take, such as 90s, 15m or 1h.",
 )
 @click.option(
     "--sandbox",

@@ -11,6 +11,7 @@ import msgspec
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import ledger_call, show, wants_json
 from interlock.cli.text.explanation_page import explained_lines
+from interlock.cli.text.machine_text import machine_text
 from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width
 from interlock.cli.text.run_page import run_lines
 from interlock.cli.text.tables import Column, table_lines
@@ -39,7 +40,12 @@ _DEEPEST: Final = 4
     "--limit", type=click.IntRange(1), default=20, show_default=True, help="So many at most."
 )
 def runs_command(*, status: str | None, agent: str | None, project: str | None, limit: int) -> None:
-    """List the runs that were active last, with what they did and used."""
+    """List the latest runs, with what they did and used.
+
+    Examples:
+      interlock runs
+      interlock runs --status running --json
+    """
     with reading_ledger() as ledger:
         # One more than asked for, since the ledger's own chain is no run.
         rows = ledger.rows.runs(limit=limit + 1, status=status, agent=agent, project=project)
@@ -53,17 +59,17 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
     columns = [
         Column("run"),
         Column("status"),
-        Column("agent", spared=3),
+        Column("agent", spared=2),
         Column("task", stretches=True),
         Column("active", right=True),
         Column("records", right=True, spared=1),
         Column("allow", right=True),
-        Column("warn", right=True, spared=2),
+        Column("warn", right=True, spared=5),
         Column("ask", right=True),
-        Column("block", right=True),
-        Column("tokens", right=True, spared=4),
+        Column("deny", right=True),
+        Column("tokens", right=True, spared=3),
         Column("cost", right=True),
-        Column("broken", right=True, spared=5),
+        Column("broken", right=True, spared=4),
     ]
     short = short_ids([state.id for state in states])
     now = current_time()
@@ -132,7 +138,14 @@ def _figure(number: int, tone: Tone) -> Span:
 )
 @click.option("--all", "everything", is_flag=True, help="Every record.")
 def show_command(*, run: str, limit: int, everything: bool) -> None:
-    """Show one run; RUN is its id, or enough of its beginning."""
+    """Show one run: its figures, budgets and timeline.
+
+    RUN is its id, or enough of its beginning.
+
+    Examples:
+      interlock show 0198c2ab
+      interlock show 0198c2ab --all --json
+    """
     with reading_ledger() as ledger:
         state = found_state(ledger, run)
         earlier = 0 if everything else max(0, state.seq - limit)
@@ -147,7 +160,7 @@ def show_command(*, run: str, limit: int, everything: bool) -> None:
 def _print_json(rows: Rows, view: RunView, earlier: int) -> None:
     """Print one JSON object, its records one by one: a long run must not fill the memory."""
     about = run_value(view) | {"earlier_records": earlier}
-    click.echo(f'{json_text(about)[:-1]},"records":[', nl=False)
+    click.echo(f'{machine_text(about)[:-1]},"records":[', nl=False)
     for number, row in enumerate(
         records_of(rows, view.state.id, after=earlier, last=view.state.seq)
     ):
@@ -164,12 +177,16 @@ def _print_json(rows: Rows, view: RunView, earlier: int) -> None:
 @click.option("--stop", is_flag=True, help="The last time that the agent ended its turn.")
 @click.option("--record", type=click.IntRange(1), metavar="SEQ", help="The answer of this record.")
 def explain_command(*, run: str, step: int | None, stop: bool, record: int | None) -> None:
-    """Explain why a run was let go on, paused or stopped.
+    """Explain why a run went on, was paused or was stopped.
 
     RUN is its id, or enough of its beginning. Without an option, the last answer before a step
     is explained; of a run that is held, the one that began it. You see what was known and where
-    it comes from, every check and sign with its limit, whose word decided, and what would have
-    changed the answer. `--stop` explains the last time that the agent wanted to be done.
+    it comes from, every check and sign with its limit, what decided, and what would have changed
+    the answer. `--stop` explains the last time that the agent wanted to be done.
+
+    Examples:
+      interlock explain 0198c2ab
+      interlock explain 0198c2ab --step 3 --json
     """
     if (step is not None) + stop + (record is not None) > 1:
         raise InputError("`--step`, `--stop` and `--record` name different answers: give one")

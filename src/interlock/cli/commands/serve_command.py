@@ -14,6 +14,7 @@ import msgspec
 
 from interlock import settings
 from interlock.backtest.run_replay import replay_result
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.ledger_access import close_at_exit, current_time
 from interlock.cli.call.options import chosen_place, ledger_call, print_json, show, wants_json
 from interlock.cli.call.terminal import terminal
@@ -56,7 +57,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="What is logged to standard error, as lines of JSON; info tells of every request.",
 )
-@click.option("--idle-exit", metavar="SECONDS", type=click.FloatRange(1), help="End when unused.")
+@click.option(
+    "--idle-exit", metavar="DURATION", type=Duration(least=1), help="End when unused so long."
+)
 def serve_command(
     *,
     host: str,
@@ -68,12 +71,17 @@ def serve_command(
     demo: bool,
     otel: bool,
     log_level: str,
-    idle_exit: float | None,
+    idle_exit: int | None,
 ) -> None:
-    """Answer agents and people: HTTP, live events, and the console in a browser.
+    """Start the server: HTTP API, live events, web console.
 
     It runs until Ctrl-C. What was answered is on record; whoever still waits is told to come
     back.
+
+    Examples:
+      interlock serve
+      interlock serve --demo
+      interlock serve --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem
     """
     _require_extra()
     from interlock.cli.demo.demo_server import Demo  # noqa: PLC0415 - only with the extra

@@ -19,7 +19,12 @@ from interlock.views.status_view import Standing, standing
 
 @ledger_call("status")
 def status_command() -> None:
-    """Say whether a server runs, where and since when, and what waits for a person."""
+    """Say whether a server runs, and what waits for a person.
+
+    Examples:
+      interlock status
+      interlock status --json
+    """
     place, now = chosen_place(), current_time()
     server = running_server(settings.current_server_places(place))
     with reading_ledger() as ledger:

@@ -8,10 +8,9 @@ from contextlib import closing, suppress
 from typing import Final
 
 import click
-import msgspec
 
 from interlock.cli.call.ledger_access import current_time, reading_ledger
-from interlock.cli.call.options import ledger_call, print_json, wants_json
+from interlock.cli.call.options import ledger_call, print_json, print_record, wants_json
 from interlock.cli.text.render import Line, print_lines, rich_text, terminal_width, text_width
 from interlock.cli.text.run_page import entry_line
 from interlock.cli.text.watch_page import frame_lines
@@ -32,12 +31,16 @@ _LONGEST_SILENCE_S: Final = 10.0
 @click.argument("run", metavar="RUN")
 @click.option("--once", is_flag=True, help="Print how it is now, and end.")
 def watch_command(*, run: str, once: bool) -> None:
-    """Watch how a run gets on, live.
+    """Watch a run live.
 
     RUN is its id, or enough of its beginning. You see the answers to its steps, budgets, rework,
     loops, and what waits for you. The view is drawn anew with every record and ends with the
     run, or with Ctrl-C. Without a terminal one view is printed; with `--json` one object for
     each piece of news.
+
+    Examples:
+      interlock watch 0198c2ab
+      interlock watch 0198c2ab --once --json
     """
     is_live = not once and (wants_json() or sys.stdout.isatty())
     # Listening begins before the first look: what happens in between is not missed.
@@ -97,9 +100,13 @@ def _lines(frame: Frame, width: int, *, height: int | None = None) -> Iterator[L
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--since-start", is_flag=True, help="Begin with what is on record already.")
 def tail_command(*, run: str | None, since_start: bool) -> None:
-    """Print what is recorded as it is recorded, of one run or of all.
+    """Print records as they are made, of one run or of all.
 
     RUN may be the beginning of an id. Ctrl-C ends it.
+
+    Examples:
+      interlock tail
+      interlock tail 0198c2ab --since-start
     """
     with (
         reading_ledger() as ledger,
@@ -111,7 +118,7 @@ def tail_command(*, run: str | None, since_start: bool) -> None:
         records = _followed(rows, listener, run_id, since_start=since_start)
         if wants_json():
             for row in records:
-                print_json({"hash": row.hash, "record": msgspec.Raw(row.body)})
+                print_record(row)
         else:
             print_lines(record_lines(rows, records, run_id))
 

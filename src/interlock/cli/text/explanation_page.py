@@ -32,11 +32,11 @@ _COURSES: Final = {
     Course.WAIT: (Tone.WARN, "a timer runs, then it goes on"),
     Course.FINISH: (Tone.ALLOW, "the turn ends here"),
     Course.AWAIT_PERSON: (Tone.CONFIRM, "the run waits for a person"),
-    Course.HALT: (Tone.BLOCK, "the run is stopped until a person lifts that"),
+    Course.HALT: (Tone.BLOCK, "the run is stopped until a person resumes it"),
 }
 _AUTHORITIES: Final = {
     Authority.PERSON_STOP: "a person, who stopped the run before",
-    Authority.STOPPED: "an earlier stop, which holds until a person lifts it",
+    Authority.STOPPED: "an earlier stop, which holds until a person resumes the run",
     Authority.PAUSED: "an earlier pause, which holds until a person decides",
     Authority.AWAITING_PERSON: "an open question to a person",
     Authority.OVER_BUDGET: "a budget that is used up",
@@ -59,7 +59,7 @@ _OUTCOMES: Final = {
     StopOutcome.NUDGED: "it looks unfinished: it is told to go on",
     StopOutcome.RESUMED: "it was cut off: it is told to go on",
     StopOutcome.FINISHED: "it looks done",
-    StopOutcome.FINISHED_WITH_WARNING: "it looks done, but something speaks for going on",
+    StopOutcome.FINISHED_WITH_WARNING: "it looks done, but there are signs that it is not",
     StopOutcome.VETOED: "a veto ends the turn, whatever the score says",
 }
 _LABEL: Final = 10
@@ -107,8 +107,8 @@ def _facts(whole: Explained, now: int) -> Iterator[Fact]:
 
 
 def _why(whole: Explained) -> Iterator[Fact]:
-    """Yield whose word it was, and what else held the run."""
-    yield "word of", _AUTHORITIES[whole.ruling.by]
+    """Yield what decided, and what else held the run."""
+    yield "by", _AUTHORITIES[whole.ruling.by]
     yield "because", whole.ruling.reason, Tone.STRONG
     if whole.ruling.by is Authority.STEP:
         for remedy in dict.fromkeys(each.remediation for each in whole.decision.reasons):
@@ -140,7 +140,7 @@ def _check_lines(whole: Explained) -> Iterator[Line]:
     if any(check.says == NOT_ASKED for check in whole.checks):
         # What holds a run is stronger than any check: none was made.
         return
-    yield from heading_lines("What was checked: should it go on?")
+    yield from heading_lines("Checks: should it go on?")
     for check in whole.checks:
         text = f"{check.found}; {check.limit}"
         yield from _row(check.code, check.says, text, _tone(check.says))
@@ -149,7 +149,7 @@ def _check_lines(whole: Explained) -> Iterator[Line]:
 def _sign_lines(whole: Explained) -> Iterator[Line]:
     if not whole.signs:
         return
-    yield from heading_lines("What looks stuck", "steps here are calls and messages")
+    yield from heading_lines("Signs of being stuck", "counted in calls and messages")
     shown: set[Line] = set()
     for sign in whole.signs:
         text = f"{sign.points:.2f} points: {sign.message}"
@@ -184,7 +184,7 @@ def _deed_line(sign: SignPart, deed: Deed) -> Line:
 def _figure_lines(figures: Sequence[Figure]) -> Iterator[Line]:
     if not figures:
         return
-    yield from heading_lines("What the figures come from")
+    yield from heading_lines("Figures")
     for each in figures:
         yield from _row(each.name, f"{each.value:.3g}", "; ".join(each.because))
 
@@ -192,7 +192,7 @@ def _figure_lines(figures: Sequence[Figure]) -> Iterator[Line]:
 def _statistics_lines(known: StepStatistics) -> Iterator[Line]:
     if not known.evaluations:
         return
-    yield from heading_lines("What the answers before it come to")
+    yield from heading_lines("Answers before it")
     given = ", ".join(f"{count:,} {each}" for each, count in known.decisions.items() if count)
     yield from labelled_rows(("answers", given), *statistics_rows(known))
 
@@ -206,7 +206,7 @@ def _otherwise_lines(whole: Explained) -> Iterator[Line]:
 
 
 def _stop_lines(part: StopPart) -> Iterator[Line]:
-    """Yield everything that spoke for being done or for going on."""
+    """Yield every sign of being done, or of not being done."""
     yield from heading_lines("Is it really done?")
     yield from _row("stop gate", "", f"{part.outcome.value}: {_OUTCOMES[part.outcome]}")
     veto = "none" if part.veto is None else f"{part.veto}: {part.reason}"

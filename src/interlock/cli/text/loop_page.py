@@ -83,7 +83,7 @@ def _standing_lines(status: LoopStatus, now: int) -> Iterator[Line]:
         since = "" if status.frozen is None else f", {units.span(now - status.frozen.since)} ago"
         yield badge_line("FROZEN", Tone.BLOCK, f"nothing is emitted or delivered{since}")
         yield from labelled_rows(("why", status.standstill))
-        way = "interlock loop thaw" if status.frozen is not None else "interlock lift loop"
+        way = "interlock loop unfreeze" if status.frozen is not None else "interlock resume loop"
         yield from labelled_rows(("then", f"{way} --reason TEXT", Tone.CODE))
     elif status.mode == "shadow":
         yield badge_line("SHADOW", Tone.WARN, "it decides and records, and emits nothing")
@@ -223,7 +223,7 @@ def slog_lines(page: SlogPage, now: int) -> Iterator[Line]:
     ]
     yield from table_lines(_SLOG, rows, width=terminal_width())
     if page.before is not None:
-        yield (Span(f"earlier ones: interlock slog --before {page.before}", Tone.FAINT),)
+        yield (Span(f"earlier ones: interlock loop log --before {page.before}", Tone.FAINT),)
 
 
 def note_lines(notes: Sequence[Note], now: int) -> Iterator[Line]:
@@ -262,7 +262,7 @@ def recommendation_list_lines(found: Sequence[Recommendation]) -> Iterator[Line]
     yield ()
     yield (
         Span(f"interlock recommendations show {named}", Tone.CODE),
-        Span(" says what speaks for it and what would change", Tone.FAINT),
+        Span(" shows its evidence and what would change", Tone.FAINT),
     )
 
 

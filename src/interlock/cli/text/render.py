@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
 
@@ -114,9 +115,7 @@ def terminal_width() -> int:
 def print_lines(lines: Iterable[Line]) -> None:
     """Print lines: in colour on a terminal, as plain text elsewhere."""
     if sys.stdout.isatty():
-        from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-
-        console = Console(highlight=False, soft_wrap=True)
+        console = _console()
         for line in lines:
             console.print(rich_text(line))
         return
@@ -124,6 +123,21 @@ def print_lines(lines: Iterable[Line]) -> None:
 
     for line in lines:
         click.echo(plain_text(line))
+
+
+def coloured_text(lines: Iterable[Line]) -> str:
+    """Return lines as a terminal shows them."""
+    console = _console()
+    with console.capture() as captured:
+        for line in lines:
+            console.print(rich_text(line))
+    return captured.get()
+
+
+def _console() -> Console:
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+
+    return Console(highlight=False, soft_wrap=True)
 
 
 def plain_text(line: Line) -> str:

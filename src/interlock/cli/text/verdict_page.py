@@ -1,4 +1,4 @@
-"""A verdict, and the way to it: who speaks, why, and what to do instead."""
+"""A verdict, and how it came about: which rules matched, why, and what to do instead."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from interlock.cli.text.render import (
 from interlock.model.verdict import Decision, Explanation, Finding, Verdict
 
 BADGES: Final = {
-    Decision.ALLOW: (Tone.ALLOW, "nothing speaks against it"),
-    Decision.WARN: (Tone.WARN, "goes ahead, with a word to the agent"),
-    Decision.REQUIRE_CONFIRMATION: (Tone.CONFIRM, "a person must agree first"),
+    Decision.ALLOW: (Tone.ALLOW, "no rule matched"),
+    Decision.WARN: (Tone.WARN, "allowed, with a warning to the agent"),
+    Decision.REQUIRE_CONFIRMATION: (Tone.CONFIRM, "a person must approve first"),
     Decision.BLOCK: (Tone.BLOCK, "must not happen"),
 }
 _HEADINGS: Final = {
-    "parse": "What was read",
-    "effect": "What it would do",
-    "rule": "Who speaks",
-    "silenced": "Who was silenced",
-    "gate": "What the gates decide",
+    "parse": "Parsed commands",
+    "effect": "Effects",
+    "rule": "Matched rules",
+    "suppressed": "Suppressed rules",
+    "gate": "Gates",
 }
 _DEEPEST: Final = 8
 
@@ -36,14 +36,14 @@ _DEEPEST: Final = 8
 def verdict_lines(verdict: Verdict, *, width: int) -> Iterator[Line]:
     """Yield the badge, then each finding: what, where, why, and what to do instead."""
     tone, meaning = BADGES[verdict.decision]
-    yield badge_line(verdict.decision.value.upper(), tone, meaning)
+    yield badge_line(verdict.decision.short.upper(), tone, meaning)
     for finding in verdict.findings:
         yield ()
         yield from _finding_lines(finding, width)
 
 
 def explanation_lines(explanation: Explanation, *, width: int) -> Iterator[Line]:
-    """Yield the verdict, then the way to it under one heading per stage."""
+    """Yield the verdict, then how it came about, under one heading per stage."""
     yield from verdict_lines(explanation.verdict, width=width)
     for stage, steps in groupby(explanation.steps, key=lambda step: step.stage):
         yield from heading_lines(_HEADINGS[stage])

@@ -62,7 +62,7 @@ def _question_lines(question: Approval, width: int) -> Iterator[Line]:
     summary = cut(question.summary, width - len("  ASKS    "))
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
     is_review, short = question.subject is Subject.REVIEW, question.id[:SHORT]
-    command = f"choose {short} retry|skip|abort" if is_review else f"approve {short}"
+    command = f"review resolve {short} retry|skip|abort" if is_review else f"approve {short}"
     effect = "" if is_review else "  lets it happen once"
     yield (Span(f"    interlock {command}", Tone.CODE), Span(effect, Tone.FAINT))
 

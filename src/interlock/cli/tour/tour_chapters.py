@@ -152,7 +152,7 @@ TIGHTENED: Final = Chapter(
     (
         _line("kubectl --context prod apply -f web.yaml", "Refused by this rule"),
         _line("sudo env A=1 kubectl --context prod apply -f web.yaml", "Wrapped: all the same"),
-        _line("kubectl --context staging get pods", "Here the rule is silent"),
+        _line("kubectl --context staging get pods", "Here the rule does not match"),
     ),
 )
 """What is judged by the example policy."""

@@ -51,7 +51,13 @@ _RUNS: Final = 15
 
 @click.command("tour")
 def tour_command() -> None:
-    """Take the guided tour: real questions, real answers; nothing of yours is run."""
+    """Take the guided tour; nothing of yours is touched.
+
+    Real questions are put to the real gates, and answered.
+
+    Examples:
+      interlock tour
+    """
     _Tour(interactive=sys.stdin.isatty() and sys.stdout.isatty()).play()
 
 
@@ -140,8 +146,8 @@ class _Tour:
     def _show_explanation(self) -> None:
         self._show_heading(
             "Every answer can be explained",
-            "`--explain` shows how a line was read, what it would do, which rules speak, which "
-            "are silenced and by what, and what each gate makes of it.",
+            "`--explain` shows how a line was read, what it would do, which rules "
+            "matched, which were suppressed and by what, and what each gate decided.",
         )
         self._show(_indented(_shown_question(EXPLAINED, self._policy)))
         explanation = explain(EXPLAINED, self._policy)

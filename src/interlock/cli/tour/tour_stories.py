@@ -218,7 +218,7 @@ def beat_lines(beat: Beat, *, width: int) -> Iterator[Line]:
 _REVIEWS_ABOUT: Final = (
     "Done means that the evidence says so. A gate has criteria for whoever reviews the work, and a "
     "check that Interlock runs itself: here a real test, in a folder that is gone afterwards. "
-    "`interlock review` and `interlock verdict` do the same from any agent."
+    "`interlock review open` and `interlock review submit` do the same from any agent."
 )
 _TEST: Final = """\
 import unittest
@@ -274,7 +274,7 @@ def _review_played(run: Run, clock: PassingClock, folder: Path) -> Iterator[str]
 _LOOP_ABOUT: Final = (
     "The system asks itself what comes next: something happens, it looks around, one action of a "
     "closed set is chosen, and rails stand before whatever it would do. A loop was just played "
-    "with a rule for one job; `interlock loop run` is the real one, `interlock slog` its log."
+    "with a rule for one job; `interlock loop run` is the real one, `interlock loop log` its log."
 )
 _LOOP_POLICY: Final = """\
 [[loop.jobs]]

@@ -114,7 +114,7 @@ class SqliteRows(SqlRows):
         except (apsw.CorruptError, apsw.SQLError) as error:
             # Our own statements are right: where a table is missing, the file is another one.
             raise DamagedError(
-                f"the ledger is damaged: {error}: `interlock ledger recover` saves what can be"
+                f"the ledger is damaged: {error}: `interlock ledger repair` saves what can be"
                 " read into a new file"
             ) from error
 
@@ -565,7 +565,7 @@ def _clear_errors(path: Path) -> Generator[None]:
 
 def _damaged(path: Path, finding: str) -> DamagedError:
     return DamagedError(
-        f"{path} is damaged: {finding}: `interlock ledger recover` saves what can be read into"
+        f"{path} is damaged: {finding}: `interlock ledger repair` saves what can be read into"
         " a new file"
     )
 

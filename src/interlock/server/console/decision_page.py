@@ -19,13 +19,13 @@ def decision_page_of(visit: Visit) -> Page:
     desk = visit.desk
     state = found_state(desk.ledger, visit.params["run"])
     seq = _seq(visit.params["seq"], state.id)
-    rule = visit.query.get("rule", "block")
+    rule = visit.query.get("rule", "deny")
     view = decision_page(
         desk.ledger,
         state,
         seq,
         desk.governor.context.policy,
-        rule=rule if rule in RULE_ANSWERS else "block",
+        rule=rule if rule in RULE_ANSWERS else "deny",
         is_tried="past" in visit.query,
     )
     replay = desk.checks.replay_of(state.id)

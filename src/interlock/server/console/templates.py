@@ -41,12 +41,14 @@ _ODD: Final = re.compile(
 _QUOTED: Final = re.compile(r"`([^`\n]+)`")
 _WORDS: Final = {
     "require-confirmation": "ask",
+    "block": "deny",
     "expired": "ran out",
     "completed": "finished",
 }
 """What a person reads for a word of the engine, where it is another one."""
 _TONES: Final = {
-    "allow": "allow continue finish finished completed advance granted passed go-on lifted at-work",
+    "allow": "allow continue finish finished completed advance granted passed go-on at-work"
+    " resumed",
     "save": "checkpoint saved save",
     "warn": "warn throttle retry failed-once nudge careful",
     "ask": "require-confirmation ask asks pause paused review waits question",

@@ -187,7 +187,7 @@ class LoopChain:
             if len(moment.run.loop.notes) >= MOST_NOTES:
                 raise InputError(
                     f"{MOST_NOTES} notes wait, which is the most: run `interlock loop run`, or see"
-                    " why nothing takes them with `interlock slog`"
+                    " why nothing takes them with `interlock loop log`"
                 )
             note = Note(
                 id=new_id(),

@@ -327,7 +327,7 @@ def revoke_agent(context: Context, by: Principal, name: str) -> None:
     def plan(transaction: Transaction) -> None:
         found = [row for row in _valid(transaction, PrincipalKind.AGENT) if row.name == name]
         if not found:
-            raise InputError(f"agent `{name}` has no token: look at `interlock ledger info`")
+            raise InputError(f"agent `{name}` has no token: look at `interlock token list`")
         for row in found:
             _revoke_row(context, transaction, by, row)
 

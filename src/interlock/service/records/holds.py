@@ -139,8 +139,8 @@ def lift(asked: Asked, *, reason: str) -> Work[RunState]:
 def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
     above = [whose.id for whose, _ in holds_on(transaction, run)]
     if above:
-        return f"run `{run.id}` is held by run `{above[0]}` above it: lift that one"
-    return f"run `{run.id}` is not held: there is nothing to lift"
+        return f"run `{run.id}` is held by run `{above[0]}` above it: resume that one"
+    return f"run `{run.id}` is not held: there is nothing to resume"
 
 
 def _withdraw_question(moment: Moment, run: RunState) -> None:

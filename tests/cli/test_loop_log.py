@@ -1,4 +1,4 @@
-"""`interlock slog`, `note`, `event` and `recommendations`: what the loop was told and decided."""
+"""`loop log`, `note`, `event` and `recommendations`: what the loop was told and decided."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_every_decision_is_listed_the_newest_first(place: str) -> None:
         looped.loop.tick()
         looped.after("ci/build.failed")
 
-    listed = interlock("slog")
-    page = json.loads(interlock("slog", "--limit", "2", "--json").stdout)
-    rest = json.loads(interlock("slog", "--before", str(page["before"]), "--json").stdout)
+    listed = interlock("loop", "log")
+    page = json.loads(interlock("loop", "log", "--limit", "2", "--json").stdout)
+    rest = json.loads(interlock("loop", "log", "--before", str(page["before"]), "--json").stdout)
 
     assert re.sub(r" +", " ", told(listed.stdout)) == snapshot("""\
 when decision outcome action because of decider
@@ -89,7 +89,7 @@ def test_a_decision_is_found_by_whatever_names_it(place: str) -> None:
     assert first.emitted is not None
 
     names = [first.decision_id, first.decision_id[:20], first.emitted.id, "deploy-117", "deploy-"]
-    found = [interlock("slog", "--decision", name, "--json").stdout for name in names]
+    found = [interlock("loop", "log", "--decision", name, "--json").stdout for name in names]
 
     assert len(set(found)) == 1
     view = json.loads(found[0])
@@ -102,12 +102,12 @@ def test_what_could_be_several_is_told(place: str) -> None:
         looped.after("ci/deploy.failed", event_id="deploy-1")
         looped.after("ci/deploy.failed", event_id="deploy-2")
 
-    several = interlock("slog", "--decision", "deploy-")
-    none = interlock("slog", "--decision", "nobody")
+    several = interlock("loop", "log", "--decision", "deploy-")
+    none = interlock("loop", "log", "--decision", "nobody")
 
     assert (several.exit_code, none.exit_code) == (2, 2)
     assert "`deploy-` could be more than one decision: `deploy-1`, `deploy-2`" in several.stderr
-    assert "there is no decision `nobody`: `interlock slog` lists the last ones" in none.stderr
+    assert "there is no decision `nobody`: `interlock loop log` lists them" in none.stderr
 
 
 def test_a_long_slog_is_read_from_its_end(place: str) -> None:
@@ -115,7 +115,7 @@ def test_a_long_slog_is_read_from_its_end(place: str) -> None:
         for _ in range(230):
             looped.loop.tick()
 
-    page = json.loads(interlock("slog", "--limit", "225", "--json").stdout)
+    page = json.loads(interlock("loop", "log", "--limit", "225", "--json").stdout)
 
     sequence = [each["seq"] for each in page["entries"]]
     assert len(sequence) == 225
@@ -130,7 +130,7 @@ def test_nothing_that_was_said_draws_on_the_terminal(place: str) -> None:
     interlock("event", "send", "ci/deploy.failed", '{"a": "\\u001b[2J"}', "--id", "\x1be1")
     interlock("loop", "tick")
 
-    for words in (["note", "list"], ["slog"], ["loop", "status"], ["show", "loop"]):
+    for words in (["note", "list"], ["loop", "log"], ["loop", "status"], ["show", "loop"]):
         assert "\x1b" not in interlock(*words).stdout
 
 
@@ -161,7 +161,7 @@ def test_a_note_is_left_with_its_words(place: str) -> None:
         (["event", "send", "ci/failed", "{"], "", "the event's data is not JSON"),
         (["event", "send", "ci/failed", "[1]"], "", "expected"),
         (["event", "send", "ci/failed", "-"], "x" * 65_537, "the event is longer than 65536"),
-        (["slog", "--limit", "0"], "", "'--limit'"),
+        (["loop", "log", "--limit", "0"], "", "'--limit'"),
         (["recommendations", "apply", "x"], "", "there is no recommendation `x`"),
     ],
 )
@@ -191,7 +191,7 @@ TAKEN  a cycle of the loop answers it
 """)
     assert again.stdout.startswith("KNOWN  it was sent before, and waits for its cycle\n")
     assert late.stdout.startswith("KNOWN  it was sent before, and is answered\n")
-    assert "  interlock slog --decision " in late.stdout
+    assert "  interlock loop log --decision " in late.stdout
 
 
 def test_what_a_job_sends_counts_as_caused_by_the_loop(
@@ -224,7 +224,7 @@ def test_a_recommendation_is_looked_at_applied_and_undone(place: str) -> None:
     assert listed.stdout == snapshot("""\
 allow-push-5f  pending    git.push-force: asked 14 times, approved 14 times: only warn of it
 
-interlock recommendations show allow-push-5f says what speaks for it and what would change
+interlock recommendations show allow-push-5f shows its evidence and what would change
 """)
     assert shown.stdout == snapshot("""\
 git.push-force: asked 14 times, approved 14 times: only warn of it  pending
@@ -252,7 +252,7 @@ def test_a_recommendation_is_dismissed(place: str) -> None:
     write_policy()
     recommend(place)
 
-    dismissed = as_person("recommendations", "dismiss", "allow", "--note", "no", "--json")
+    dismissed = as_person("recommendations", "dismiss", "allow", "--reason", "no", "--json")
     again = as_person("recommendations", "apply", "allow")
 
     assert json.loads(dismissed.stdout)["state"] == "dismissed"
@@ -276,7 +276,7 @@ def test_only_an_operator_settles_one(
 
 @pytest.mark.parametrize(
     "words",
-    [["note", "add", "x"], ["event", "send", "ci/failed"], ["loop", "tick"], ["slog"]],
+    [["note", "add", "x"], ["event", "send", "ci/failed"], ["loop", "tick"], ["loop", "log"]],
     ids=" ".join,
 )
 def test_what_has_to_be_quick_loads_nothing_heavy(words: list[str], place: str) -> None:

@@ -1,0 +1,124 @@
+"""What commands are called, what they were called in the last release, and what was likely meant.
+
+Old names work for one release, with a hint on standard error, and stand in no help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, cast
+
+import click
+
+NO_PAGER: Final = "interlock.no-pager"
+"""What a call is known by that wants no pager."""
+EARLIER: Final = {
+    "lift": "resume",
+    "review *": "review open",
+    "verdict": "review submit",
+    "reviews": "review list",
+    "choose": "review resolve",
+    "step": "backtest steps",
+    "stop": "backtest stops",
+    "slog": "loop log",
+    "loop thaw": "loop unfreeze",
+    "token add": "token create",
+    "operator agent": "token create --role agent",
+    "ledger recover": "ledger repair",
+}
+"""The old words of a command, and the new ones; `*` is any word that is no command there."""
+EARLIER_OPTIONS: Final = {
+    "--note": "--reason",
+    "--forget": "--prune",
+    "--scope": "--role",
+    "--wait-seconds": "--wait",
+}
+"""The old name of an option, and the new one: it counts where a command has the new one only."""
+
+
+class Commands(click.Group):
+    """A group that knows the old names of its commands, and what a misspelt one likely meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command by its name, old or new, and give its options their new names."""
+        name, words = args[0], ctx.command_path.split()[1:]
+        if name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        command = self.get_command(ctx, name)
+        if command is not None:
+            return name, command, _with_new_options(ctx, name, command, args[1:])
+        meant = EARLIER.get(" ".join([*words, name]))
+        near = None if meant else nearest_word(name, self.list_commands(ctx))
+        if meant is None and near is None:
+            meant = EARLIER.get(" ".join([*words, "*"]))
+        if meant is None:
+            raise click.UsageError(self.unknown(ctx, args, near), ctx)
+        typed = [*words, *([] if " ".join([*words, name]) not in EARLIER else [name])]
+        hint(ctx, f"interlock {' '.join(typed)}", f"interlock {meant}")
+        return self._by_new_words(ctx, meant, args if typed == words else args[1:])
+
+    def unknown(self, ctx: click.Context, args: list[str], near: str | None) -> str:
+        """Return what is said of a word that is no command here."""
+        told = f"did you mean `{near}`?" if near else f"`{ctx.command_path} --help` lists them"
+        words = ctx.command_path.split()[1:]
+        of = f" of `{' '.join(words)}`" if words else ""
+        return f"there is no command `{args[0]}`{of}: {told}"
+
+    def _by_new_words(
+        self, ctx: click.Context, meant: str, args: list[str]
+    ) -> tuple[str, click.Command, list[str]]:
+        """Walk from the outermost group to the command that has come in an old one's place."""
+        command: click.Command = ctx.find_root().command
+        words, path = meant.split(), list[str]()
+        while isinstance(command, click.Group):
+            path.append(words.pop(0))
+            command = cast("click.Command", command.get_command(ctx, path[-1]))
+        name = " ".join(path)
+        return name, command, [*words, *_with_new_options(ctx, name, command, args)]
+
+
+def _with_new_options(
+    ctx: click.Context, name: str, command: click.Command, args: list[str]
+) -> list[str]:
+    """Return the arguments, with every option that has another name by now under that name."""
+    arguments = list(args)
+    for place, word in enumerate(args):
+        if word == "--":
+            break
+        option, *rest = word.split("=", 1)
+        now = EARLIER_OPTIONS.get(option)
+        known = {each for parameter in command.params for each in parameter.opts}
+        if now in known and option not in known:
+            arguments[place] = "=".join([now, *rest])
+            hint(ctx, option, f"{now} of interlock {name}")
+    return arguments
+
+
+def with_examples(command: click.Command) -> click.Command:
+    """Return a command whose examples, and those of the commands below it, keep their lines."""
+    if command.help is not None:
+        command.help = command.help.replace("\n\nExamples:", "\n\n\b\nExamples:")
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            with_examples(each)
+    return command
+
+
+def nearest_word(word: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that a misspelt word most likely meant."""
+    from interlock.policy.config.complaints import nearest  # noqa: PLC0415 - only when something went wrong
+
+    return nearest(word, candidates)
+
+
+def hint(ctx: click.Context, earlier: str, now: str) -> None:
+    """Say on standard error what something is called by now; not while a word is completed."""
+    if ctx.resilient_parsing:
+        return
+    from interlock.views.units import json_text  # noqa: PLC0415 - only for old names
+
+    told = f"{earlier} is now {now}"
+    is_json = "--json" in ctx.find_root().obj
+    click.echo(json_text({"hint": told}) if is_json else told, err=True)

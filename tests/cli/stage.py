@@ -1,0 +1,199 @@
+"""What the examples of commands are run on: a folder, a ledger, and what happened in it.
+
+Examples name ids that nobody has; each stands for one thing that is really there.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from cli.control import a_stuck_run, steps_along
+from cli.ledgers import a_question, a_story
+from cli.looping import a_loop
+from cli.reviewing import a_reviewed_run
+from cli.test_loop_log import recommend
+from interlock import Interlock, settings
+from interlock.adapters.mcp.tool_pins import PinFile
+from service.ledgers import CHEAP, PASSPHRASE
+from service.repositories import a_repository
+
+RUN = "0198c2ab"
+APPROVAL = "0192a1b2"
+CHECKPOINT = "0198d0e1"
+UNDO = "0198e2f3"
+LOOP = "0198f6a7"
+
+_FILES = {
+    "edits.json": {"edits": [{"path": "app.py", "old": "x = 1", "new": "x = 2"}]},
+    "event.json": {"branch": "main"},
+    "runs.jsonl": {"run_id": "a1", "steps": [{"role": "user", "text": "fix the test"}]},
+    "turns.jsonl": {"id": 1, "text": "Now let me run the tests:"},
+    "questions.jsonl": {"id": 1, "command": "ls"},
+}
+
+
+class Stage(NamedTuple):
+    """What an example finds: the ids behind its names, and what a person types."""
+
+    ids: dict[str, str]
+    typed: Sequence[str] = (PASSPHRASE,) * 4
+
+
+@contextmanager
+def a_stage(words: Sequence[str], place: str, folder: Path) -> Generator[Stage]:
+    """Set up what the example of a command needs."""
+    for name, value in _FILES.items():
+        (folder / name).write_text(json.dumps(value) + "\n")
+    (folder / "verdict.txt").write_text("PASS - every case is covered\n")
+    (folder / "app.py").write_text("x = 1\n")
+    (folder / "policy.toml").write_text("[destructive-ops.rules]\n'git.push-force' = 'block'\n")
+    known = [" ".join(words[:length]) for length in (2, 1)]
+    make = next((_STAGES[each] for each in known if each in _STAGES), _a_story)
+    with ExitStack() as stack:
+        yield make(stack, place, folder)
+
+
+def _nothing(_stack: ExitStack, _place: str, _folder: Path) -> Stage:
+    return Stage({})
+
+
+def _a_story(_stack: ExitStack, place: str, _folder: Path) -> Stage:
+    story = a_story(place)
+    return Stage({RUN: story.checkout, APPROVAL: story.approval})
+
+
+def _a_question(stack: ExitStack, place: str, _folder: Path) -> Stage:
+    return Stage({APPROVAL: stack.enter_context(a_question(place))})
+
+
+def _a_stuck_run(stack: ExitStack, place: str, _folder: Path) -> Stage:
+    return Stage({RUN: stack.enter_context(a_stuck_run(place)).run.id})
+
+
+def _a_review(stack: ExitStack, place: str, folder: Path) -> Stage:
+    at = stack.enter_context(a_reviewed_run(place, folder))
+    return Stage({RUN: at.run.id})
+
+
+def _an_open_review(stack: ExitStack, place: str, folder: Path) -> Stage:
+    at = stack.enter_context(a_reviewed_run(place, folder))
+    at.mend()
+    at.run.review("before-merge", ["tests"])
+    return Stage({RUN: at.run.id})
+
+
+def _a_used_up_review(stack: ExitStack, place: str, folder: Path) -> Stage:
+    at = stack.enter_context(a_reviewed_run(place, folder))
+    at.run.review("before-merge", ["tests", "style"])
+    for word in ("once", "twice"):
+        at.run.verdict(f"FAIL - {word}", review="before-merge")
+    return Stage({RUN: at.run.id, APPROVAL: at.question})
+
+
+def _a_checkpoint(stack: ExitStack, place: str, folder: Path) -> Stage:
+    repository = a_repository(folder / "repository", notes="first\n")
+    agent = stack.enter_context(Interlock.open(place))
+    run = agent.run("take notes", workspace=repository)
+    steps_along(run, 25)
+    answer = run.step()
+    assert answer.checkpoint is not None
+    return Stage({RUN: run.id, CHECKPOINT: answer.checkpoint.id})
+
+
+def _an_edit(stack: ExitStack, place: str, folder: Path) -> Stage:
+    agent = stack.enter_context(Interlock.open(place))
+    run = agent.run("edit it", workspace=folder)
+    done = run.apply_edits([{"path": "app.py", "old": "x = 1", "new": "x = 2"}])
+    assert done.undo_id is not None
+    return Stage({UNDO: done.undo_id})
+
+
+def _a_cycle(stack: ExitStack, place: str, _folder: Path) -> Stage:
+    decided = stack.enter_context(a_loop(place)).after("ci/deploy.failed")
+    return Stage({LOOP: decided.decision_id})
+
+
+def _a_trigger(stack: ExitStack, place: str, _folder: Path) -> Stage:
+    looped = stack.enter_context(a_loop(place))
+    looped.loop.send("ci/deploy.failed", "", event_id="deploy-117")
+    return Stage({LOOP: "deploy-117"})
+
+
+def _a_frozen_loop(stack: ExitStack, place: str, _folder: Path) -> Stage:
+    stack.enter_context(a_loop(place)).after("ci/deploy.failed")
+    return Stage({})
+
+
+def _a_recommendation(_stack: ExitStack, place: str, _folder: Path) -> Stage:
+    recommend(place)
+    return Stage({})
+
+
+def _more_people(_stack: ExitStack, place: str, _folder: Path) -> Stage:
+    with Interlock.open(place) as opened:
+        opened.set_up("anna", PASSPHRASE, cost=CHEAP)
+        token = opened.unlock("anna", PASSPHRASE)
+        opened.add_operator("ben", f"{PASSPHRASE} of ben", token=token, cost=CHEAP)
+        opened.add_token("dashboard", scope="viewer", token=token)
+    return Stage({}, (PASSPHRASE,) * 4)
+
+
+def _a_lost_passphrase(_stack: ExitStack, place: str, _folder: Path) -> Stage:
+    with Interlock.open(place) as opened:
+        made = opened.set_up("anna", PASSPHRASE, cost=CHEAP)
+    return Stage({}, (made.recovery_code, PASSPHRASE, PASSPHRASE))
+
+
+def _an_anchor(stack: ExitStack, place: str, folder: Path) -> Stage:
+    story = _a_story(stack, place, folder)
+    shutil.copy(place, folder / "damaged.db")
+    return story
+
+
+def _a_changed_tool(stack: ExitStack, place: str, folder: Path) -> Stage:
+    pins = PinFile(settings.current_pin_file())
+    for digest in ("first", "second"):
+        pins.seen("server", "files", {"read": digest})
+    return _a_story(stack, place, folder)
+
+
+_STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
+    "setup": _nothing,
+    "init": _nothing,
+    "policy adopt": _a_story,
+    "policy": _nothing,
+    "rules": _nothing,
+    "check": _nothing,
+    "backtest": _nothing,
+    "completion": _nothing,
+    "help": _nothing,
+    "tour": _nothing,
+    "install": _nothing,
+    "uninstall": _nothing,
+    "doctor": _nothing,
+    "approve": _a_question,
+    "deny": _a_question,
+    "explain": _a_stuck_run,
+    "resume": _a_stuck_run,
+    "replay": _a_stuck_run,
+    "review open": _a_review,
+    "review list": _a_review,
+    "review submit": _an_open_review,
+    "review resolve": _a_used_up_review,
+    "checkpoint": _a_checkpoint,
+    "undo": _an_edit,
+    "loop log": _a_cycle,
+    "loop cancel": _a_trigger,
+    "loop": _a_frozen_loop,
+    "recommendations": _a_recommendation,
+    "operator recover": _a_lost_passphrase,
+    "operator revoke": _more_people,
+    "token revoke": _more_people,
+    "ledger": _an_anchor,
+    "mcp": _a_changed_tool,
+}

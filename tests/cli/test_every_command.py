@@ -1,0 +1,330 @@
+"""Every command: its examples run, its JSON follows the convention, its errors say what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import click
+import pytest
+from click.testing import Result
+
+from cli.asking import as_person, interlock
+from cli.stage import a_stage
+from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS
+from interlock.cli.call.exit_code import ExitCode
+from interlock.cli.command_group import GROUPS, SUMMARIES, cli
+from interlock.model.verdict import Decision
+from service.ledgers import PASSPHRASE
+from terminal import own_terminal
+
+LIVE = ("serve", "tail", "mcp --", "mcp --url", "mcp serve", "loop run", "run --", "run --sandbox")
+"""They end when a person ends them, or run what is not here: their examples are only read."""
+ELSEWHERE = ("login", "hook", "run")
+"""They need a server or a client, and have tests of their own: the same."""
+NO_JSON = {
+    "tour": "a person takes it",
+    "init": "it writes a file",
+    "login": "what it shows is a secret",
+    "mcp": "it speaks MCP",
+    "mcp serve": "it speaks MCP",
+    "check": "`--jsonl` is its stream",
+    "policy schema": "a schema is JSON",
+    "backtest steps": "its answers are JSON lines",
+    "backtest stops": "its answers are JSON lines",
+    "hook": "it speaks with clients",
+    "help": "a person reads it",
+}
+"""Commands without `--json`, and why."""
+BY_DATA = {"decisions", "value", "patch", "record"}
+"""What holds tables whose names are data, or texts of others."""
+_JUDGES = {"check", "review", "edit", "doctor"}
+
+
+class Example(NamedTuple):
+    """A line of a command's help."""
+
+    command: str
+    line: str
+
+    @property
+    def words(self) -> list[str]:
+        """What stands behind `interlock`."""
+        return shlex.split(self.line)[1:]
+
+
+def commands(
+    command: click.Command = cli, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that does something, by its words; hidden ones as well."""
+    if words and (not isinstance(command, click.Group) or command.invoke_without_command):
+        yield " ".join(words), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        names = command.list_commands(context)
+        for name in (*names, "help", "hook") if command is cli else names:
+            inner = command.get_command(context, name)
+            assert inner is not None
+            if name != "operator" or words != ("ledger",):
+                yield from commands(inner, (*words, name))
+
+
+COMMANDS = dict(commands())
+
+
+def examples(name: str) -> list[Example]:
+    """Return the examples in a command's help."""
+    _, _, below = (COMMANDS[name].help or "").partition("Examples:\n")
+    return [Example(name, line.strip()) for line in below.splitlines() if line.strip()]
+
+
+EXAMPLES = [example for name in COMMANDS for example in examples(name)]
+
+
+def is_only_read(example: Example) -> bool:
+    line = " ".join(example.words)
+    return line.startswith(LIVE) or example.command in ELSEWHERE
+
+
+def played(words: Sequence[str], place: str, folder: Path) -> Result:
+    """Run an example on its stage."""
+    words, stdin = list(words), "y\n"
+    if ">" in words:
+        words = words[: words.index(">")]
+    if "<" in words:
+        at = words.index("<")
+        stdin = (folder / words[at + 1]).read_text()
+        words = words[:at]
+    with a_stage(words, place, folder) as stage:
+        for name, real in stage.ids.items():
+            words = [each.replace(name, real) for each in words]
+        if words[:2] == ["ledger", "anchor"] and "--check" in words:
+            assert interlock("ledger", "anchor", "--to", "anchor.json").exit_code == 0
+        if words[:2] == ["loop", "unfreeze"]:
+            assert as_person("loop", "freeze", "--reason", "first").exit_code == 0
+        if words[:2] == ["recommendations", "undo"]:
+            assert as_person("recommendations", "apply", words[2]).exit_code == 0
+        if words[:2] == ["operator", "recover"]:
+            with pytest.MonkeyPatch.context() as patched, own_terminal(patched) as type_in:
+                type_in(*stage.typed)
+                return interlock(*words)
+        return as_person(*words, stdin=stdin)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_has_help_with_an_example(name: str) -> None:
+    text = interlock(*name.split(), "--help").stdout
+
+    assert examples(name), f"add `Examples:` to the help of `interlock {name}`"
+    assert all(example.line.startswith(f"interlock {name}") for example in examples(name))
+    assert all(f"\n    {example.line}\n" in text for example in examples(name))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.line)
+def test_its_example_runs(example: Example, place: str, empty_place: Path) -> None:
+    if is_only_read(example):
+        with cli.make_context("interlock", [*example.command.split(), "--help"]) as context:
+            assert context.command is cli
+        _read(example)
+        return
+    result = played(example.words, place, empty_place)
+
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    allowed = {0, 1, 3, 4} if example.words[0] in _JUDGES else {0}
+    assert result.exit_code in allowed, (result.stdout, result.stderr)
+
+
+def _read(example: Example) -> None:
+    """Read the options and arguments of an example, and run nothing."""
+    words, command = example.words, COMMANDS[example.command]
+    words = words[: words.index("<")] if "<" in words else words
+    arguments = words[len(example.command.split()) :]
+    context = click.Context(command, info_name=example.command)
+    known = command.make_parser(context)
+    known.parse_args(list(arguments))
+
+
+JSON_EXAMPLES = [
+    found
+    for name in COMMANDS
+    if name not in NO_JSON
+    if (found := next((each for each in examples(name) if not is_only_read(each)), None))
+]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_prints_json_where_it_prints_data(name: str) -> None:
+    options = {each for parameter in COMMANDS[name].params for each in parameter.opts}
+
+    assert ("--json" in options) is (name not in NO_JSON)
+
+
+@pytest.mark.parametrize("example", JSON_EXAMPLES, ids=lambda example: example.command)
+def test_its_json_follows_the_convention(example: Example, place: str, empty_place: Path) -> None:
+    words = example.words
+    if example.command == "completion":
+        words = ["completion", "fish", "--yes"]
+    end = next((at for at, each in enumerate(words) if each in "<>"), len(words))
+    result = played([*words[:end], "--json", *words[end:]], place, empty_place)
+
+    values = [json.loads(line) for line in result.stdout.splitlines()]
+    assert values, result.stderr
+    for value in values:
+        assert isinstance(value, dict | list)
+        assert list(_breaches(value)) == []
+
+
+def _breaches(value: object, key: str = "", path: str = "") -> Iterator[str]:
+    """Yield every place where a value does not follow the convention."""
+    if isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from _breaches(each, key, path)
+    elif isinstance(value, dict):
+        table = cast("Mapping[str, object]", value)
+        if key in BY_DATA:
+            return
+        if table.get("decision") in set(Decision) and "short" not in table:
+            yield f"{path}: `decision` without `short`"
+        for name, each in table.items():
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+                yield f"{path}.{name}: not written with underscores"
+            yield from _breaches(each, name, f"{path}.{name}")
+    elif isinstance(value, int) and value > 10**14:
+        yield f"{path}: a time as a number"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_wrong_option_is_told_with_the_way_to_help(name: str) -> None:
+    result = interlock(*name.split(), "--no-such-option")
+
+    if name in ("run", "hook"):
+        return
+    assert result.exit_code == ExitCode.MISUSED
+    assert f"Try 'interlock {name} --help' for help." in result.stderr or "mcp" in name
+    assert "no such option" in result.stderr.lower()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, command in COMMANDS.items()
+        if any(each.metavar == "RUN" for each in command.params if isinstance(each, click.Argument))
+    ],
+)
+def test_a_run_that_is_not_there_is_told_with_the_way_to_find_it(name: str, place: str) -> None:
+    command = COMMANDS[name]
+    arguments = ["nobody" for each in command.params if isinstance(each, click.Argument)]
+    reason = [
+        "--reason=x" for each in command.params if isinstance(each, click.Option) and each.required
+    ]
+    with a_stage(["runs"], place, Path()):
+        result = as_person(*name.split(), *arguments, *reason)
+        as_json = as_person(*name.split(), *arguments, *reason, "--json")
+
+    assert result.exit_code == ExitCode.MISUSED
+    assert "there is no run `nobody`" in result.stderr
+    assert "interlock runs" in result.stderr
+    assert "there is no run `nobody`" in json.loads(as_json.stderr)["error"]
+
+
+def test_every_command_is_in_a_group_and_its_summary_fits_a_line() -> None:
+    text = interlock("--help").stdout
+
+    assert len(next(iter(GROUPS.values()))) <= 8
+    assert "..." not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for name, summary in SUMMARIES.items():
+        assert re.search(rf"^  {name} +{re.escape(summary)}$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("earlier", "now"), EARLIER.items())
+def test_an_old_name_works_with_a_hint_and_stands_in_no_help(earlier: str, now: str) -> None:
+    words = earlier.replace("*", "01a1").split()
+    result = interlock(*words, "--help")
+    told = earlier.replace(" *", "")
+
+    name = now.partition(" --")[0]
+    assert result.stdout.startswith(f"Usage: interlock {name} ")
+    assert result.stderr == f"interlock {told} is now interlock {now}\n"
+    if "*" not in earlier:
+        help_text = interlock(*words[:-1], "--help").stdout
+        assert not re.search(rf"^  {words[-1]} ", help_text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("earlier", "now"), EARLIER_OPTIONS.items())
+def test_an_old_option_works_with_a_hint_and_stands_in_no_help(earlier: str, now: str) -> None:
+    owners = {
+        "--reason": "approve 01a1",
+        "--prune": "undo",
+        "--role": "token create me",
+        "--wait": "mcp",
+    }
+    words = owners[now].split()
+    result = interlock(*words, f"{earlier}=x", "--help")
+
+    assert f"{earlier} is now {now} of interlock {words[0]}" in result.stderr
+    assert f"  {earlier} " not in result.stdout
+
+
+def test_a_hint_is_json_where_json_is_asked_for(place: str) -> None:
+    result = interlock("slog", "--json", "--limit", "0")
+
+    hint, error = map(json.loads, result.stderr.splitlines())
+    assert hint == {"hint": "interlock slog is now interlock loop log"}
+    assert "--limit" in error["error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["reveiw"], "there is no command `reveiw`: did you mean `review`?"),
+        (["review", "sumbit"], "no command `sumbit` of `review`: did you mean `submit`?"),
+        (["ledger", "inof"], "there is no command `inof` of `ledger`: did you mean `info`?"),
+        (["ledger", "zzz"], "`interlock ledger --help` lists them"),
+        (["runs", "--satus", "x"], "--status"),
+        (["token", "create", "x", "--rol", "agent"], "--role"),
+    ],
+)
+def test_what_is_misspelt_is_told_with_what_was_likely_meant(words: list[str], hint: str) -> None:
+    result = interlock(*words)
+
+    assert result.exit_code == ExitCode.MISUSED
+    assert hint in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ([], "Usage: interlock [OPTIONS] COMMAND [ARGS]..."),
+        (["runs"], "Usage: interlock runs [OPTIONS]"),
+        (["review", "submit"], "Usage: interlock review submit [OPTIONS] RUN [TEXT]"),
+    ],
+)
+def test_help_is_a_command_as_well(words: list[str], first: str) -> None:
+    assert interlock("help", *words).stdout.splitlines()[0] == first
+
+
+def test_help_on_what_is_no_command_is_misuse() -> None:
+    assert "no command `nix`" in interlock("help", "nix").stderr
+    assert "has no commands of its own" in interlock("help", "runs", "x").stderr
+
+
+def test_a_passphrase_that_is_too_short_is_told_before_it_is_typed_again(place: str) -> None:
+    with pytest.MonkeyPatch.context() as patched, own_terminal(patched) as type_in:
+        type_in("short", PASSPHRASE)
+        result = interlock("setup")
+
+    assert result.exit_code == ExitCode.MISUSED
+    assert "the passphrase has 5 characters, expected 12 to" in result.stderr
