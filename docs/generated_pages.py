@@ -77,8 +77,8 @@ def _rule_list(entries: list[CatalogueEntry]) -> Iterator[str]:
     for entry in entries:
         yield f"`{entry.id}` ({entry.decision}, {entry.severity.value})"
         yield f": {entry.reason}. *Instead:* {entry.remediation}.\n"
-        speaks, silent = _examples(entry.match), _examples(entry.not_match)
-        yield f"  Speaks on {speaks}" + (f"; stays silent on {silent}.\n" if silent else ".\n")
+        matching, other = _examples(entry.match), _examples(entry.not_match)
+        yield f"  Matches {matching}" + (f"; does not match {other}.\n" if other else ".\n")
 
 
 def _secret_table(entries: list[CatalogueEntry]) -> Iterator[str]:

@@ -883,13 +883,14 @@ def test_an_interrupt_leaves_no_coroutine_that_nobody_awaits() -> None:
     assert "never awaited" not in ended.stderr
 
 
-# The agent of the README.
+# The agent of the page for Python programs.
 
+_PAGE = REPOSITORY / "docs" / "govern-a-python-agent.md"
 _AGENT = re.compile(r"```python\n(# A whole governed agent.*?)```", re.DOTALL)
 
 
-def test_the_agent_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
-    (program,) = _AGENT.findall((REPOSITORY / "README.md").read_text("utf-8"))
+def test_the_agent_of_the_python_page_runs_as_it_stands(tmp_path: Path) -> None:
+    (program,) = _AGENT.findall(_PAGE.read_text("utf-8"))
     assert len(program.strip().splitlines()) <= 20
     environment = {
         **os.environ,
