@@ -1,9 +1,17 @@
 # The two commands are `make run` and `make test`; each sets up what it needs.
 SHELL := /bin/bash
-PYTHON ?= python3
+# Whether a Python is new enough; one line says what is needed where it is not.
+NEW_ENOUGH := import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "Interlock needs Python 3.11 or newer, and %s \
+is %d.%d: name another one, as in: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12" % (sys.executable, v[0], v[1]))
+PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$each -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$each && exit; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What `make run` needs and no more: no linters, no tests, no Node.
+RUN := .venv-run
+# Whoever has uv installs by that; for everybody else it is fetched.
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo build/uv/bin/uv)
 # What is compiled when it is installed: rules, tables, the default policy.
 RULES := $(shell find src/interlock -name '*.toml') $(wildcard src/interlock/policy/config/*.py)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -16,8 +24,14 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
 # What was compiled once need not be compiled again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test browser suite check lint types bench fuzz soak docs clean constraints test-llm test-clients
+.PHONY: help install run test browser suite check lint types bench fuzz soak docs dist clean constraints test-llm test-clients
+.DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+
+define with-python
+@command -v '$(PYTHON)' >/dev/null || { echo "there is no '$(PYTHON)' here: name another one, as in: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12" >&2; exit 1; }
+@'$(PYTHON)' -c '$(NEW_ENOUGH)'
+endef
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,14 +39,37 @@ help:  ## Show what can be made
 install: $(STAMP)  ## Make .venv with every extra and tool
 
 $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(call with-python)
+	@echo "setting up $(VENV) with every extra and tool" >&2
+	@test -e $@ && $(BIN)/python -c '$(NEW_ENOUGH)' 2>/dev/null || '$(PYTHON)' -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$$(sed -n 's/^uv==\([^ ]*\).*/\1/p' constraints.txt)"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r constraints.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: $(STAMP)  ## Serve a demo: agents at work, and a console to look at them
-	@$(BIN)/interlock serve --demo $(ARGS)
+run: $(RUN)/.installed  ## Serve a demo: agents at work, and a console to look at them
+	@$(RUN)/bin/interlock serve --demo $(ARGS)
+
+# Made anew whenever something changed, so nothing half-made stays.
+$(RUN)/.installed: pyproject.toml constraints-run.txt hatch_build.py $(RULES) | $(filter build/%,$(UV))
+	$(call with-python)
+	@echo "1/3 making $(RUN), for Interlock and its server alone" >&2
+	@'$(PYTHON)' -m venv --clear --without-pip $(RUN)
+	@echo "2/3 installing $$(grep -c '==' constraints-run.txt) packages, each checked against its hash" >&2
+	@$(UV) pip install --quiet --python $(RUN)/bin/python --compile-bytecode --require-hashes -r constraints-run.txt
+	@echo "3/3 installing Interlock" >&2
+	@$(UV) pip install --quiet --python $(RUN)/bin/python --compile-bytecode --no-deps --no-build-isolation --editable .
+	@touch $@
+
+FETCH := install --quiet --disable-pip-version-check --no-compile --require-hashes -r build/uv.txt
+# A Python without pip of its own gets it in an environment.
+build/uv/bin/uv: constraints.txt
+	$(call with-python)
+	@echo "fetching uv, which installs the rest" >&2
+	@rm -rf build/uv && mkdir -p build && sed -n '/^uv==/,/[^\\]$$/p' constraints.txt > build/uv.txt
+	@'$(PYTHON)' -m pip $(FETCH) --target build/uv 2>/dev/null \
+		|| { '$(PYTHON)' -m venv --clear build/uv && build/uv/bin/python -m pip $(FETCH); }
+	@touch $@
 
 test: $(STAMP) browser  ## Run every check and every test
 	@$(MAKE) --no-print-directory --jobs=$(CORES) lint docs types suite
@@ -63,7 +100,7 @@ build/clients/.installed: tests/clients/package.json
 	@touch $@
 
 test-clients: $(STAMP) build/clients/.installed  ## Install the real clients and govern them, offline
-	@INTERLOCK_CLIENTS=$(CURDIR)/build/clients $(BIN)/python -m pytest -m clients -n $(CORES) --dist worksteal \
+	@INTERLOCK_CLIENTS="$(CURDIR)/build/clients" $(BIN)/python -m pytest -m clients -n $(CORES) --dist worksteal \
 		tests/clients tests/mcp_proxy $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Lint, types, floors, docs
@@ -92,9 +129,15 @@ soak: $(STAMP)  ## Every test at length: kills, races, laws, both stores; then f
 docs: $(STAMP)  ## Build the documentation into build/docs
 	@$(BIN)/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --builder html docs build/docs
 
+dist: $(STAMP)  ## Build wheel and sdist, and prove them in empty environments of every Python here
+	@$(BIN)/python benchmarks/dist_proof.py
+
+PIN := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+
 constraints: ## Pin anew what pyproject.toml asks for
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-		--all-extras --group dev --output-file constraints.txt pyproject.toml
+	@$(BIN)/uv $(PIN) --all-extras --group dev --output-file constraints.txt pyproject.toml
+	@$(BIN)/uv $(PIN) --constraint constraints.txt --extra server --extra prices --group backend \
+		--output-file constraints-run.txt pyproject.toml
 
 clean:  ## Remove everything that was made
-	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(RUN) build dist .coverage* .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -19,5 +19,11 @@ class CompileRules(BuildHookInterface[Any]):
         sys.path.insert(0, str(_SOURCES))
         from interlock.service.policies.rule_compiler import COMPILED, compile_rules  # noqa: PLC0415 - needs the path
 
-        (_SOURCES / "interlock" / COMPILED).write_bytes(compile_rules())
+        place = _SOURCES / "interlock" / COMPILED
+        rules = compile_rules()
+        # Whoever runs from these sources meanwhile reads the old rules or the new, never half.
+        if not place.exists() or place.read_bytes() != rules:
+            beside = place.with_suffix(".new")
+            beside.write_bytes(rules)
+            beside.replace(place)
         build_data["artifacts"].append(f"src/interlock/{COMPILED}")

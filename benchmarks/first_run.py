@@ -171,11 +171,11 @@ def record(at: Recorder, source: str, project: Path, pictures: Path | None) -> N
     pip = "python3 -m venv ~/.venv && ~/.venv/bin/pip install --quiet"
     if source == "clone":
         at.type(f"git clone --quiet {_SOURCE} ~/interlock")
-        at.type(f"{pip} '.[cli,server]'", cwd=home / "interlock")
+        at.type(f"{pip} '.[server]'", cwd=home / "interlock")
     else:
         wheel = next((_SOURCE / "dist").glob("*.whl"))
         shutil.copy(wheel, at.jail.work)
-        at.type(f"{pip} './{wheel.name}[cli,server]'")
+        at.type(f"{pip} './{wheel.name}[server]'")
     at.type("interlock install claude-code", {"[y/N]": "y"})
     delete: Step = {"shell": f"rm -rf {project}"}
     at.play(

@@ -11,6 +11,7 @@
     ├── HaltedError         an agent that may not go on, and why
     ├── CheckpointError     a checkpoint that could not be taken or restored
     ├── EditError           edits that cannot be made, or put back; no file was changed
+    ├── MissingExtraError   packages that are not installed, and the command that installs them
     └── LedgerError         the record cannot be read or written
         ├── UnavailableError    the store is gone, full or busy; nothing was recorded
         └── DamagedError        what is stored is not what was written
@@ -20,6 +21,7 @@ A refusal is not an error: it is a verdict, and a verdict is a value.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 
@@ -81,6 +83,22 @@ class CheckpointError(InterlockError):
 
 class EditError(InterlockError):
     """Edits were not made, or not put back; the message names the file, the place and the way."""
+
+
+class MissingExtraError(InterlockError, ImportError):
+    """Optional packages are not installed; the message names the command that installs them."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs the {extra} extra: {_install_command(extra)}")
+
+
+def _install_command(extra: str) -> str:
+    """Return what installs an extra beside this program, by whichever tool installed that."""
+    for place, command in (("/uv/tools/", "uv tool install"), ("/pipx/", "pipx install --force")):
+        if place in sys.prefix:
+            return f"{command} 'interlock[{extra}]'"
+    return f"pip install 'interlock[{extra}]'"
 
 
 class LedgerError(InterlockError):

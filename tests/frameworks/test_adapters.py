@@ -262,6 +262,4 @@ def test_without_its_package_an_adapter_names_the_extra() -> None:
 
     extras = ("openai-agents", "langchain", "pydantic-ai", "claude-agent-sdk")
     for line, extra in zip(told.splitlines(), extras, strict=True):
-        assert line.endswith(
-            f"is not installed: install it with `pip install 'interlock[{extra}]'`"
-        )
+        assert line.endswith(f" needs the {extra} extra: pip install 'interlock[{extra}]'")

@@ -248,7 +248,7 @@ def test_without_the_extra_a_condition_says_what_to_install(monkeypatch: pytest.
 
     told = complaint_about("true")
 
-    assert told == "conditions need the extra `cel`; install `interlock[cel]`"
+    assert told == "a condition needs the cel extra: pip install 'interlock[cel]'"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
@@ -15,6 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from interlock.server.server_process import ServerOptions, only_server
+from interlock.service.whereabouts import running_server
+from interlock.settings import ServerPlaces
 
 CALL = (sys.executable, "-I", "-m", "interlock", "serve", "--demo", "--port", "0", "--json")
 
@@ -60,3 +65,40 @@ def test_started_once_more_it_prints_another_link(home: dict[str, str], first: d
     assert opened(first["link"]) == opened(second["link"]) == (303, "/")
     assert opened(first["link"]) != (303, "/")
     assert not Path(home["HOME"], ".local/state/interlock/ledger.db").exists()
+
+
+@pytest.mark.parametrize("is_on_the_path", [True, False])
+def test_it_says_what_comes_next_in_words_that_can_be_typed(
+    home: dict[str, str], is_on_the_path: bool
+):
+    programs = Path(sys.executable).parent
+    path = f"{programs}:/usr/bin:/bin" if is_on_the_path else "/usr/bin:/bin"
+    folder = programs.parents[1]
+
+    with subprocess.Popen(
+        CALL, env={**home, "PATH": path}, cwd=folder, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+
+    command = "interlock" if is_on_the_path else str((programs / "interlock").relative_to(folder))
+    assert said["next"] == f"{command} install claude-code"
+
+
+def test_a_server_that_ends_takes_its_lock_with_it(tmp_path: Path):
+    named = {each: tmp_path / "run" / each for each in ("socket", "hooks", "lock", "note")}
+    options = ServerOptions(places=ServerPlaces(folder=tmp_path / "run", **named))
+    lock = named["lock"]
+
+    with only_server(options) as other:
+        assert other is None
+        before = lock.open("a")
+
+    assert not lock.exists()
+    with before:
+        fcntl.flock(before, fcntl.LOCK_EX)
+        with only_server(options) as other:
+            assert other is None
+    assert running_server(options.places) is None
+    assert not lock.exists()

@@ -24,12 +24,12 @@ from interlock.adapters.framework_run import (
     FrameworkRun,
     GovernedRun,
     Permission,
-    missing,
 )
 from interlock.errors import InterlockError
+from interlock.extras import needs_extra
 from interlock.model.events import Outcome
 
-try:
+with needs_extra("interlock.adapters.claude_agent_sdk", "claude-agent-sdk"):
     from claude_agent_sdk import (
         AssistantMessage,
         ClaudeAgentOptions,
@@ -39,8 +39,6 @@ try:
         ResultMessage,
     )
     from claude_agent_sdk.types import HookEvent, HookInput, HookJSONOutput
-except ImportError as error:
-    raise missing("claude-agent-sdk", "claude-agent-sdk") from error
 
 _CLIENT: Final = "claude-agent-sdk"
 _TIMEOUT_S: Final = 60.0

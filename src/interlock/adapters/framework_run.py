@@ -179,13 +179,6 @@ def halt_message(answer: StepAnswer) -> str:
     return f"interlock: the run may not go on{waits}: {why}"
 
 
-def missing(package: str, extra: str) -> ImportError:
-    """Return the error of an adapter whose framework is not installed."""
-    return ImportError(
-        f"`{package}` is not installed: install it with `pip install 'interlock[{extra}]'`"
-    )
-
-
 def _tool_call(tool: str, arguments: Mapping[str, object]) -> Action:
     """Return the call as it is: the policy finds the commands and the edits that it carries."""
     return ToolAction(name=tool, params=arguments)

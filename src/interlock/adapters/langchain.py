@@ -16,19 +16,17 @@ from interlock.adapters.framework_run import (
     GovernedRun,
     Permission,
     halt_message,
-    missing,
 )
+from interlock.extras import needs_extra
 from interlock.model.promised_answer import completed
 
-try:
+with needs_extra("interlock.adapters.langchain", "langchain"):
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
     from langchain.agents.middleware.types import ToolCallRequest
     from langchain.messages import AIMessage, HumanMessage, ToolMessage
     from langgraph.errors import GraphBubbleUp
     from langgraph.runtime import Runtime
     from langgraph.types import Command, interrupt
-except ImportError as error:
-    raise missing("langchain", "langchain") from error
 
 Result = ToolMessage | Command[Any]
 Update = dict[str, Any] | None

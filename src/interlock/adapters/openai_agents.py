@@ -21,11 +21,11 @@ from interlock.adapters.framework_run import (
     FrameworkRun,
     GovernedRun,
     Permission,
-    missing,
 )
 from interlock.errors import InputError
+from interlock.extras import needs_extra
 
-try:
+with needs_extra("interlock.adapters.openai_agents", "openai-agents"):
     from agents import (
         Agent,
         AgentHooks,
@@ -53,8 +53,6 @@ try:
         ToolOutputGuardrailData,
         TResponseInputItem,
     )
-except ImportError as error:
-    raise missing("openai-agents", "openai-agents") from error
 
 _OTHER_HOOKS: Final = ("on_start", "on_end", "on_handoff", "on_tool_start", "on_tool_end")
 _KEPT_ELSEWHERE: Final = ("session", "conversation_id", "previous_response_id")

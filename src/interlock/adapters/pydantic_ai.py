@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from interlock.adapters.framework_run import ActionOf, FrameworkRun, GovernedRun, missing
+from interlock.adapters.framework_run import ActionOf, FrameworkRun, GovernedRun
+from interlock.extras import needs_extra
 
-try:
+with needs_extra("interlock.adapters.pydantic_ai", "pydantic-ai"):
     from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, RunContext
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
     from pydantic_ai.exceptions import ToolFailed
@@ -22,8 +23,6 @@ try:
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
     from pydantic_core import to_jsonable_python
     from pydantic_graph import End
-except ImportError as error:
-    raise missing("pydantic-ai-slim", "pydantic-ai") from error
 
 
 class InterlockCapability(AbstractCapability[Any]):

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.errors import InputError
+from interlock.errors import InputError, MissingExtraError
 from interlock.loop.model_decider import AskedModel, ModelReply, ModelUnavailableError
 from interlock.model.budget import TokenUsage
 from interlock.model.loop_events import ModelFailure
@@ -206,7 +206,7 @@ class _Conversation:
         except ModelUnavailableError as error:
             failed = Answered(micros=most, failure=error.failure, detail=str(error))
             return _Heard("", failed)
-        except InputError as error:
+        except (InputError, MissingExtraError) as error:
             # It was never asked: a key or a package is missing.
             unasked = Answered(micros=0, failure=ModelFailure.UNAVAILABLE, detail=str(error))
             return _Heard("", unasked)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from interlock.errors import InputError, UnavailableError
+from interlock.extras import needs_extra
 from interlock.model.loop_events import ModelFailure
 from interlock.policy.config.complaints import one_line
 from interlock.policy.loop.model_answer import ModelQuestion
@@ -292,12 +293,8 @@ def _check_place(model: str, base_url: str) -> None:
 
 def _load(model: str) -> None:
     """Load what asks a model, before anything is measured."""
-    try:
+    with needs_extra(f"model `{model}`", "llm"):
         importlib.import_module("pydantic_ai.direct")
-    except ImportError:
-        raise InputError(
-            f"model `{model}`: what asks models is not installed: `pip install 'interlock[llm]'`"
-        ) from None
 
 
 def _history(

@@ -356,15 +356,21 @@ def only_server(options: ServerOptions) -> Generator[Listening | None]:
     """
     places, has_console = options.places, options.host is not None
     own_folder(places.folder)
-    with places.lock.open("a") as lock:
-        while not locked(lock):
-            other = running_server(places)
-            if other is not None and not (has_console and other.ends_itself):
-                yield other
+    while True:
+        with places.lock.open("a") as lock:
+            # The server before removes it as it ends: one that is gone keeps nobody out.
+            if locked(lock) and os.fstat(lock.fileno()).st_nlink:
+                try:
+                    yield None
+                finally:
+                    places.lock.unlink(missing_ok=True)
                 return
-            if other is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(other.pid, signal.SIGTERM)
-            # It is about to say where it is, or about to end.
-            time.sleep(_MOMENT_S)
-        yield None
+        other = running_server(places)
+        if other is not None and not (has_console and other.ends_itself):
+            yield other
+            return
+        if other is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(other.pid, signal.SIGTERM)
+        # It is about to say where it is, or about to end.
+        time.sleep(_MOMENT_S)

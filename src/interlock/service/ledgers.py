@@ -13,6 +13,7 @@ from pathlib import Path
 from interlock import settings
 from interlock.edits.journal import has_unfinished
 from interlock.errors import DamagedError, InputError, LedgerError, NotPermittedError
+from interlock.extras import needs_extra
 from interlock.ledger.anchor import (
     AnchorFile,
     anchor_file,
@@ -356,10 +357,7 @@ def _store(place: str, inspect: Callable[[str, Rows | None], bool], checkpoint_p
 
 
 def _postgres(url: str) -> Store:
-    try:
+    with needs_extra("a Postgres ledger", "postgres"):
         from interlock.ledger.stores.postgres import PostgresStore  # noqa: PLC0415 - only with the extra
-    except ImportError as error:
-        raise LedgerError(
-            "a Postgres ledger needs the extra `postgres`: pip install 'interlock[postgres]'"
-        ) from error
+
     return PostgresStore(url)

@@ -31,7 +31,7 @@ _LISTENING: Final = msgspec.json.Decoder(Listening)
 def running_server(places: ServerPlaces) -> Listening | None:
     """Return what the server of these places says about itself, if one runs."""
     try:
-        with places.lock.open("a") as lock:
+        with places.lock.open("r+") as lock:
             if locked(lock):
                 return None
         return _LISTENING.decode(places.note.read_bytes())

@@ -35,7 +35,8 @@ from interlock.adapters.installation.codex_trust import (
 from interlock.adapters.installation.file_change import content_of, text_of
 from interlock.adapters.installation.hook_settings import FoundHook, found_hooks
 from interlock.adapters.installation.json_document import JsonDocument
-from interlock.errors import InterlockError
+from interlock.errors import InterlockError, MissingExtraError
+from interlock.extras import has_extra
 from interlock.views import units
 
 _MANAGED: Final = Path("/etc/claude-code/managed-settings.json")
@@ -98,6 +99,9 @@ def examined() -> Iterator[Observation]:
         for each in hooked:
             yield from _looked_at(each)
     yield from _twice(installed)
+    if installed and not has_extra("server"):
+        text = "the server, with the console and answers to hooks within milliseconds,"
+        yield Observation(Level.NOTE, "", "", str(MissingExtraError(text, "server")))
     if not installed:
         text = "no hooks are installed: agents act unasked; `interlock install` puts them in"
         yield Observation(Level.PROBLEM, "", "", text)

@@ -22,6 +22,7 @@ from interlock.errors import (
     LedgerError,
     NotPermittedError,
 )
+from interlock.extras import needs_extra
 from interlock.ledger.ledger import Ledger
 from interlock.model.principal import SYSTEM, Principal, person_at
 from interlock.model.run import LEDGER_RUN
@@ -203,13 +204,11 @@ def _require_ledger(place: str) -> None:
 
 def _name_without_tables(url: str) -> str | None:
     """Return what a database is called, without its password, if it holds no ledger."""
-    try:
-        from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
-    except ImportError:
-        # Opening it will say what has to be installed.
-        return None
     if not url.startswith(("postgres://", "postgresql://")):
         return None
+    with needs_extra("a Postgres ledger", "postgres"):
+        from interlock.ledger.stores.postgres_connection import Address  # noqa: PLC0415 - only with the extra
+
     address = Address(url)
     with address.clear_errors("the ledger was not opened"), address.connect() as connection:
         row = connection.execute("SELECT to_regclass('interlock_schema')").fetchone()

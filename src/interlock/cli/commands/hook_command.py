@@ -18,6 +18,7 @@ import msgspec
 
 from interlock import hook_asker, settings
 from interlock.adapters.clients.recognition import ANY, client_dialects
+from interlock.extras import has_extra
 from interlock.model.hook import REFUSED, HookCall, HookReply
 from interlock.ports import Dialect
 from interlock.server.hooks.hook_desk import HookDesk
@@ -69,6 +70,8 @@ def hook_command(*, dialect: str, args: Sequence[str]) -> NoReturn:
 
 def _from_server(dialect: str, args: Sequence[str], payload: bytes) -> HookReply | None:
     """Start a server, which ends itself when nobody asks any more, and ask it."""
+    if not has_extra("server"):
+        return None
     places = settings.current_server_places(settings.current_ledger_places().ledger)
     line = hook_asker.request_line(
         [dialect, *args],

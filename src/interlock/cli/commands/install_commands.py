@@ -39,6 +39,7 @@ from interlock.cli.text.render import (
 )
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError, InterlockError, NotPermittedError
+from interlock.extras import require_extra
 from interlock.service.whereabouts import running_server
 from interlock.views import units
 
@@ -233,6 +234,7 @@ def _refuse_agents() -> None:
 
 def _server() -> str:
     """Return where the server listens, or would if it ran."""
+    require_extra("`--transport http`", "server")
     ledger = settings.current_ledger_places().ledger
     running = running_server(settings.current_server_places(ledger))
     if running is not None and running.url is not None:

@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from importlib.util import find_spec
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +35,8 @@ from interlock.cli.call.options import (
 from interlock.cli.commands.watch_commands import record_lines
 from interlock.cli.text.loop_page import cycle_lines, slog_lines, status_lines
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows, print_lines
-from interlock.errors import InputError, InterlockError, UnavailableError
+from interlock.errors import InputError, InterlockError
+from interlock.extras import has_extra, require_extra
 from interlock.ledger.abbreviations import named
 from interlock.model.loop_events import CycleDecided
 from interlock.model.principal import SYSTEM
@@ -174,11 +174,7 @@ def _done_once(loop: ControlLoop) -> Sequence[CycleDecided]:
 
 
 def _serve(interlock: Interlock, loop: ControlLoop, place: str, name: str) -> None:
-    if find_spec("dbos") is None or find_spec("sqlalchemy") is None:
-        raise UnavailableError(
-            "the durable engine of the loop is not installed: `pip install 'interlock[loop]'`;"
-            " `interlock loop run --once` and `interlock loop tick` do without it"
-        )
+    require_extra("interlock loop run without --once", "loop")
     from interlock.loop.worker import LoopWorker, engine_at  # noqa: PLC0415 - only with the extra
 
     make_engine = engine_at(place, name=name, clock=interlock.governor.clock)
@@ -342,7 +338,7 @@ def status_command() -> None:
 
 def _workers(place: str) -> Sequence[str] | None:
     """Return the workers that are at work; None where there is no engine, or none can be seen."""
-    if find_spec("sqlalchemy") is None:
+    if not has_extra("loop"):
         return None
     from interlock.loop.engine_lease import EngineDatabase  # noqa: PLC0415 - heavy, for a look only
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Final
 
 import click
@@ -15,7 +14,8 @@ from interlock.cli.call.ledger_access import agree_as_person, current_time, gove
 from interlock.cli.call.options import ledger_call, show
 from interlock.cli.text.render import Span, Tone, badge_line, terminal_width
 from interlock.cli.text.tables import Column, table_lines
-from interlock.errors import InputError, UnavailableError
+from interlock.errors import InputError
+from interlock.extras import needs_extra, require_extra
 from interlock.views import units
 
 _ABOUT: Final = """\
@@ -95,8 +95,9 @@ def mcp_command(
         return
     if bool(command) == bool(url):
         raise click.UsageError("name one server: `--url URL`, or its command behind `--`")
-    if url or listen:
-        _require_extra()
+    for option, value in (("--url", url), ("--listen", listen)):
+        if value:
+            require_extra(f"interlock mcp {option}", "mcp")
     from interlock.adapters.mcp.call_judge import Confirm  # noqa: PLC0415 - only for a proxy
     from interlock.adapters.mcp.proxy_process import ProxyOptions, run_proxy  # noqa: PLC0415 - the same
 
@@ -113,11 +114,6 @@ def mcp_command(
             wait_s=wait_s,
         )
     )
-
-
-def _require_extra() -> None:
-    if find_spec("mcp") is None:
-        raise UnavailableError("this needs the extra `mcp`: pip install 'interlock[mcp]'")
 
 
 def _token(variable: str) -> str:
@@ -192,7 +188,7 @@ def serve_command(*, run_id: str | None) -> None:
     Examples:
       interlock mcp serve
     """
-    _require_extra()
-    from interlock.adapters.mcp.own_server import serve_tools  # noqa: PLC0415 - only with the extra
+    with needs_extra("interlock mcp serve", "mcp"):
+        from interlock.adapters.mcp.own_server import serve_tools  # noqa: PLC0415 - only with the extra
 
     serve_tools(run_id)

@@ -21,6 +21,7 @@ from interlock.cli.call.duration import Duration
 from interlock.cli.call.options import chosen_place, ledger_call, wants_json
 from interlock.cli.text.render import escape
 from interlock.errors import InputError, InterlockError, LedgerError
+from interlock.extras import require_extra
 from interlock.model.budget import Budget, Dimension
 from interlock.model.question_fields import RunFields
 from interlock.service.interlock import Interlock
@@ -167,6 +168,8 @@ def _sandbox(
     interlock: Interlock, kind: str, folder: Path, writes: Sequence[Path], project: str
 ) -> Sandbox:
     """Return what holds the command to its workspace; raise where nothing here does."""
+    if running_server(_server_places()) is None:
+        require_extra("interlock run --sandbox", "server")
     from interlock.adapters.supervision.confinement import Whereabouts, confinement  # noqa: PLC0415 - only where it is asked for
     from interlock.adapters.supervision.sandbox import sandbox_for  # noqa: PLC0415 - the same
 

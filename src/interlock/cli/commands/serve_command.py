@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import shutil
+import sys
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,8 @@ from interlock.cli.call.options import chosen_place, ledger_call, print_json, sh
 from interlock.cli.call.terminal import terminal
 from interlock.cli.commands.access_commands import console_link
 from interlock.cli.text.render import Span, Tone, badge_line, labelled_lines, print_lines
-from interlock.errors import NotPermittedError, UnavailableError
+from interlock.errors import NotPermittedError
+from interlock.extras import needs_extra
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.people.credentials import has_operator
@@ -83,9 +86,9 @@ def serve_command(
       interlock serve --demo
       interlock serve --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem
     """
-    _require_extra()
-    from interlock.cli.demo.demo_server import Demo  # noqa: PLC0415 - only with the extra
-    from interlock.server.server_process import ServerOptions  # noqa: PLC0415 - the same
+    with needs_extra("interlock serve", "server"):
+        from interlock.cli.demo.demo_server import Demo  # noqa: PLC0415 - only with the extra
+        from interlock.server.server_process import ServerOptions  # noqa: PLC0415 - the same
     from interlock.server.telemetry.logs import log_as_json  # noqa: PLC0415 - the same
     from interlock.server.telemetry.record_feed import traces_are_asked_for  # noqa: PLC0415 - the same
 
@@ -130,15 +133,26 @@ def _show_other_demo(demo: Demo, other: Listening) -> None:
 
 
 def _show_demo(listening: Listening, link: str, end: str) -> None:
-    """Say how to look at it: nothing in it is worth a secret."""
+    """Say how to look at it, and what comes next: nothing in it is worth a secret."""
+    following = f"{_own_command()} install claude-code"
     if wants_json():
-        print_json({**msgspec.to_builtins(listening), "link": link})
+        print_json({**msgspec.to_builtins(listening), "link": link, "next": following})
         return
     lines = [badge_line("DEMO", Tone.ALLOW, "agents at work, and some of them wait for you")]
     lines.extend(labelled_lines("open", link, Tone.STRONG))
     lines.extend(labelled_lines("", "the link opens once, within ten minutes; nothing is run"))
     lines.extend(labelled_lines("ledger", listening.ledger))
+    lines.extend(labelled_lines("next", following, Tone.CODE))
+    lines.extend(labelled_lines("", "in another terminal: has your own agent ask before it acts"))
     print_lines([*lines, (Span(f"  {end}", Tone.FAINT),)])
+
+
+def _own_command() -> str:
+    """Return what to type here to call this program: its name, or its place if PATH lacks that."""
+    if shutil.which("interlock") is not None:
+        return "interlock"
+    place, here = Path(sys.executable).with_name("interlock"), settings.working_folder()
+    return shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))
 
 
 def run_server(
@@ -149,12 +163,14 @@ def run_server(
     when_other: Callable[[Listening], None] | None = None,
 ) -> None:
     """Serve a ledger until it is enough, unless another server does already."""
-    import uvloop  # noqa: PLC0415 - only with the extra
+    from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - only for a server
 
-    from interlock.cli.commands.hook_command import dialects  # noqa: PLC0415 - the same
-    from interlock.server.desk.desk import Desk  # noqa: PLC0415 - the same
-    from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
-    from interlock.server.upkeep import archive_what_is_old, notify_people  # noqa: PLC0415 - the same
+    with needs_extra("interlock serve", "server"):
+        import uvloop  # noqa: PLC0415 - only with the extra
+
+        from interlock.server.desk.desk import Desk  # noqa: PLC0415 - the same
+        from interlock.server.server_process import ServerProcess, only_server  # noqa: PLC0415 - the same
+        from interlock.server.upkeep import archive_what_is_old, notify_people  # noqa: PLC0415 - the same
 
     with only_server(options) as other:
         if other is not None:
@@ -185,12 +201,9 @@ def run_server(
 
 
 def _telemetry(governor: Governor) -> Telemetry:
-    try:
+    with needs_extra("interlock serve --otel", "otel"):
         from interlock.server.telemetry.traces import sent_traces  # noqa: PLC0415 - only with the extra
-    except ImportError as error:
-        raise UnavailableError(
-            "traces need the extra `otel`: pip install 'interlock[otel]'"
-        ) from error
+
     return sent_traces(governor.ledger.rows)
 
 
@@ -251,10 +264,3 @@ def _show_other(other: Listening) -> None:
     ):
         lines.extend(labelled_lines(label, text))
     show(other, lines)
-
-
-def _require_extra() -> None:
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise UnavailableError(
-            "the server needs the extra `server`: pip install 'interlock[server]'"
-        )

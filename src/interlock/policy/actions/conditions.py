@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
+from interlock.errors import MissingExtraError
+
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
@@ -112,7 +114,7 @@ def _environment() -> cel.Env:
     try:
         from cel_expr_python import cel  # noqa: PLC0415 - an extra: only policies with conditions need it
     except ImportError as error:
-        raise ImportError("conditions need the extra `cel`; install `interlock[cel]`") from error
+        raise MissingExtraError("a condition", "cel") from error
     kinds = {
         str: cel.Type.STRING,
         int: cel.Type.INT,

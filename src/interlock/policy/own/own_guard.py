@@ -30,7 +30,8 @@ _PROCESS_ROOT: Final = r"^/proc/[^/]+/(?:task/[^/]+/)?root(?=/|$)"
 _INTERPRETER: Final = ("bin/python*", "scripts/python*", "pyvenv.cfg")
 """What starts Python in an environment."""
 NEEDED: Final = tuple(
-    "apsw click jsonschema_rs msgspec rapidfuzz re2 _re2 rich tree_sitter tree_sitter_bash".split()
+    "apsw click jsonschema_rs msgspec rapidfuzz re2 _re2 rich tomlkit tree_sitter"
+    " tree_sitter_bash".split()
 )
 """The packages that run inside of Interlock: what replaces one of them replaces a part of it."""
 _VARIABLES: Final = {
