@@ -14,13 +14,13 @@ from interlock import (
     CompiledPolicy,
     Decision,
     Finding,
-    Severity,
     aggregate,
     evaluate_command,
     evaluate_edit,
     evaluate_tool_use,
     load_policy,
 )
+from interlock.types import Severity
 from secret_generator import from_template
 
 _ALLOW = Decision.ALLOW

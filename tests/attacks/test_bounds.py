@@ -30,11 +30,12 @@ from edits.workshop import Workshop as EditWorkshop
 from edits.workshop import an_edit
 from gates.policies import gates_with
 from governed_edits.workbench import NOTES, Workbench
-from interlock import Decision, EditError, InputError, PolicyError, evaluate_tool_use
+from interlock import Decision, InputError, PolicyError, evaluate_tool_use
 from interlock.checkpoints.bounded_command import Deadline, run_bounded
 from interlock.edits.edit_apply import apply_once
 from interlock.edits.journal import read_document
 from interlock.edits.snapshot import Manifest, restore, take_snapshot
+from interlock.errors import EditError
 from interlock.model.events import Undone
 from interlock.model.review import ReviewOutcome
 from interlock.service.policies.policy_files import load_policy

@@ -23,6 +23,7 @@ import msgspec
 import pytest
 
 import interlock as public
+import interlock.types as types
 from gates.policies import gates_with
 from interlock import (
     Answer,
@@ -36,9 +37,7 @@ from interlock import (
     InputError,
     Interlock,
     InterlockError,
-    KeyConflictError,
     Principal,
-    PrincipalKind,
     ReviewGate,
     Run,
     StepContext,
@@ -47,6 +46,7 @@ from interlock import (
     evaluate_command,
     load_policy,
 )
+from interlock.errors import KeyConflictError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
@@ -55,6 +55,7 @@ from interlock.model.entrance import Argument
 from interlock.model.events import ActionObserved, Outcome, StepJudged, UsageReported
 from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Finding, Severity
+from interlock.types import PrincipalKind
 from service.ledgers import CHEAP, PASSPHRASE, HandClock, in_memory, kinds_of, operator_of
 from service.stepping_runs import paused
 
@@ -427,9 +428,8 @@ def test_what_is_needed_is_missed_by_its_name(lock: Interlock, door: Door) -> No
             door.call(lock, given)
 
 
-ARGUMENTS = [
-    thing for name in public.__all__ if isinstance(thing := getattr(public, name), Argument)
-]
+PUBLIC = [getattr(module, name) for module in (public, types) for name in module.__all__]
+ARGUMENTS = [thing for thing in PUBLIC if isinstance(thing, Argument)]
 
 
 @pytest.mark.parametrize("kind", ARGUMENTS, ids=lambda kind: kind.__name__)
@@ -611,11 +611,7 @@ def test_what_is_no_yes_or_no_refuses_to_be_one() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        thing
-        for name in public.__all__
-        if isinstance(thing := getattr(public, name), type) and issubclass(thing, enum.Enum)
-    ],
+    [thing for thing in PUBLIC if isinstance(thing, type) and issubclass(thing, enum.Enum)],
     ids=lambda kind: kind.__name__,
 )
 def test_members_are_equal_to_their_texts(kind: Any) -> None:

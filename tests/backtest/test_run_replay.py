@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from effort import examples, rounds
 from gates.policies import gates_with
-from interlock import Budget, DamagedError, Interlock, KeyConflictError, Run, TokenUsage
+from interlock import Budget, Interlock, Run, TokenUsage
 from interlock.backtest.run_replay import Difference, Replayed, replay_run
+from interlock.errors import DamagedError, KeyConflictError
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from secret_generator import from_template
 from service.ledgers import HandClock, in_memory, operator_of

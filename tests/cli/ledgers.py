@@ -8,8 +8,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from interlock import Budget, Interlock, Run, TestCounts, TokenUsage
+from interlock import Budget, Interlock, Run, TokenUsage
 from interlock.service.records.context import new_id
+from interlock.types import TestCounts
 
 SHORT = 13
 

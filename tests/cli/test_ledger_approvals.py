@@ -10,10 +10,11 @@ from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock, make_operator
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import Action, CommandAction, EditAction, Finding, Interlock, Severity, load_policy
+from interlock import CommandAction, EditAction, Finding, Interlock, load_policy
 from interlock.cli.call import terminal
 from interlock.model.verdict import Decision
 from interlock.policy.gates.judgement import judge
+from interlock.types import Action, Severity
 from interlock.views.inbox import recommendation
 from service.ledgers import PASSPHRASE
 from terminal import own_terminal

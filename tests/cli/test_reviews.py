@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from cli.asking import agent_token, as_person, interlock
 from cli.ledgers import SHORT, SetClock
 from cli.reviewing import FAILS, a_reviewed_run, as_operator
-from interlock import UnfinishedError
+from interlock.errors import UnfinishedError
 
 
 def test_a_review_tells_whoever_reviews_what_to_look_at(any_place: str, empty_place: Path) -> None:

@@ -14,13 +14,12 @@ from interlock import (
     Budget,
     Decision,
     InputError,
-    KeyConflictError,
     NotPermittedError,
     StepDecision,
     TokenUsage,
-    UnknownError,
 )
 from interlock.client import AsyncClient, Client, connect
+from interlock.errors import KeyConflictError, UnknownError
 from interlock.model.events import Outcome
 from server.served import Served
 

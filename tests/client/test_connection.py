@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from interlock import InputError, LedgerError, UnavailableError
+from interlock import InputError, UnavailableError
 from interlock.client import ClientRun, connect
 from interlock.client.connection import address_of
+from interlock.errors import LedgerError
 from server.served import Served, serving_apart
 
 HTML = b"<html>hello</html>"

@@ -12,7 +12,8 @@ from concurrency.people import agent, operator
 from concurrency.places import Place
 from concurrency.soundness import kinds, records
 from effort import rounds
-from interlock import Answer, Approval, DecidedError, Decision, Interlock, NotPermittedError, Run
+from interlock import Answer, Approval, Decision, Interlock, NotPermittedError, Run
+from interlock.errors import DecidedError
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ApprovalDecided
 

@@ -14,7 +14,8 @@ from concurrency.people import operator
 from concurrency.places import Place
 from concurrency.soundness import judgements, kinds
 from effort import rounds
-from interlock import Answer, Budget, Decision, KeyConflictError
+from interlock import Answer, Budget, Decision
+from interlock.errors import KeyConflictError
 from interlock.model.budget import Amounts
 
 FORCE = "git push --force"

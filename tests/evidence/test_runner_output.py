@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock import TestCounts
 from interlock.policy.evidence.tool_output import counts_in
+from interlock.types import TestCounts
 
 _JEST = """\
 Test Suites: 1 failed, 1 skipped, 2 passed, 3 of 4 total

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock import Decision, Finding, Severity, aggregate, evaluate_command, evaluate_tool_use
+from interlock import Decision, Finding, aggregate, evaluate_command, evaluate_tool_use
+from interlock.types import Severity
 
 _FINDINGS = st.lists(
     st.builds(

@@ -6,7 +6,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from gates.policies import gates_with, told
-from interlock import Decision, Severity, evaluate_tool_use
+from interlock import Decision, evaluate_tool_use
+from interlock.types import Severity
 
 _POLICY = """
 [tool-allowlist]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gates.policies import gates_with
-from interlock import Decision, Finding, Severity
+from interlock import Decision, Finding
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, Limits
 from interlock.model.facts import Facts
 from interlock.policy.gates.budget_gate import amount_text
 from interlock.policy.gates.judgement import settle
+from interlock.types import Severity
 
 
 def _said_of(

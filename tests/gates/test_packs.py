@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
-from interlock import Decision, PolicyError, Severity
+from interlock import Decision, PolicyError
 from interlock.commands.affected_paths import AFFECTING_WAYS
 from interlock.commands.programs.file_effects import FILE_WAYS, READING_WAYS
 from interlock.commands.programs.network_effects import NETWORK_WAYS
@@ -20,6 +20,7 @@ from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import PackHead, pack_from_toml
 from interlock.service.policies import builtin_rules
 from interlock.service.policies.rule_compiler import documents_in, rule_texts
+from interlock.types import Severity
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """
@@ -112,8 +113,8 @@ def test_a_place_a_label_and_an_effect_must_exist():
     assert _mistake(_HEAD + _RULE + 'effect = "vanish"\n') == snapshot(
         "own.toml: Invalid enum value 'vanish' - at `$.rule[0].effect`"
     )
-    assert _mistake(_HEAD + _RULE + 'decision = "refuse"\n') == snapshot(
-        "own.toml: Invalid enum value 'refuse' - at `$.rule[0].decision`"
+    assert _mistake(_HEAD + _RULE + 'decision = "forbid"\n') == snapshot(
+        "own.toml: Invalid enum value 'forbid' - at `$.rule[0].decision`"
     )
 
 

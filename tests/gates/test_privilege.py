@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from interlock import Decision, Finding, Severity
+from interlock import Decision, Finding
 from interlock.model.facts import Band
 from interlock.model.verdict import aggregate
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.gates.privilege_gate import privilege_gate
 from interlock.policy.steps.step_figures import band_of
+from interlock.types import Severity
 from policy.files import wrapped
 
 _SETTINGS = Steps()

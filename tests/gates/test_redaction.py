@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from effort import examples
 from gates.policies import by_gate, gates_with
-from interlock import CompiledPolicy, Decision, Finding, Severity, evaluate_tool_use
+from interlock import CompiledPolicy, Decision, Finding, evaluate_tool_use
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import Redactor
@@ -21,6 +21,7 @@ from interlock.policy.gates.judgement import judge
 from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
 from interlock.service.policies.policy_files import default_policy
+from interlock.types import Severity
 from interlock.views.action_explanation import explain
 from secret_generator import examples_of, from_template
 from secret_packs import RULES

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gates.policies import gates_with
-from interlock import Decision, Finding, Severity
+from interlock import Decision, Finding
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.gates.judgement import judge
 from interlock.service.policies.policy_files import default_policy
+from interlock.types import Severity
 
 _GATES = default_policy()
 

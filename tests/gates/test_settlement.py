@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gates.policies import gates_with
-from interlock import Decision, Finding, Severity
+from interlock import Decision, Finding
 from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.facts import Band, Denial, Facts, Privilege
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.gates.judgement import settle
+from interlock.types import Severity
 
 _GATES = gates_with("")
 

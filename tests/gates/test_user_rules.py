@@ -14,7 +14,6 @@ from gates.policies import by_gate, gates_with
 from interlock import (
     Decision,
     PolicyError,
-    Severity,
     Verdict,
     evaluate_command,
     evaluate_edit,
@@ -23,6 +22,7 @@ from interlock import (
 )
 from interlock.policy.actions import conditions
 from interlock.policy.actions.conditions import compile_condition, complaint_about, plain_facts
+from interlock.types import Severity
 from policy.files import wrapped
 
 _RULE = """

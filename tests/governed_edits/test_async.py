@@ -9,7 +9,8 @@ import pytest
 
 from gates.policies import gates_with
 from governed_edits.workbench import NOTES, Workbench, an_edit
-from interlock import AsyncInterlock, EditError, InputError
+from interlock import AsyncInterlock, InputError
+from interlock.errors import EditError
 
 
 async def _opened(bench: Workbench) -> AsyncInterlock:

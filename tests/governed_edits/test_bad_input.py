@@ -14,7 +14,8 @@ import pytest
 from cli.asking import interlock
 from gates.policies import gates_with
 from governed_edits.workbench import NOTES, Workbench, an_edit
-from interlock import EditError, FileEdit, Interlock
+from interlock import FileEdit, Interlock
+from interlock.errors import EditError
 
 
 def _binary(bench: Workbench) -> FileEdit:

@@ -11,7 +11,8 @@ import pytest
 
 from governed_edits.mortal_editor import EDITS, KEY
 from governed_edits.workbench import NOTES, Workbench, an_edit
-from interlock import EditAnswer, KeyConflictError, LedgerError
+from interlock import EditAnswer
+from interlock.errors import KeyConflictError, LedgerError
 from interlock.model.events import (
     ActionJudged,
     ActionObserved,

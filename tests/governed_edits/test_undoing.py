@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from governed_edits.workbench import NOTES, Workbench, an_edit
-from interlock import EditError, InputError, Interlock, UndoKind, Undone
+from interlock import InputError, Interlock
 from interlock.edits.snapshot import restore, take_snapshot
+from interlock.errors import EditError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import CommandAction
@@ -21,6 +22,7 @@ from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Decision, Verdict
 from interlock.service.records.context import new_id
 from interlock.service.records.undo_records import everything_to_undo
+from interlock.types import UndoKind, Undone
 from service.ledgers import kinds_of
 
 

@@ -18,8 +18,10 @@ import msgspec
 import pytest
 
 import interlock
+import interlock.types
 from house.imports import modules
 from house.repository import ROOT, name_of
+from interlock import errors
 from interlock.cli.command_group import cli
 from interlock.commands.programs.file_effects import FILE_WAYS
 from interlock.commands.programs.program_tables import Program
@@ -236,16 +238,26 @@ def test_the_policy_reference_has_every_section(generated: ModuleType) -> None:
     assert {"limits", "secrets", "destructive-ops", "protected-paths", "diff-size"} <= set(sections)
 
 
+_PUBLIC = (interlock, interlock.types)
+
+
 def test_the_python_page_names_what_is_exported_and_nothing_else() -> None:
     text = (ROOT / "docs" / "python-api.md").read_text()
 
-    named = re.findall(r"^\.\. (?:auto\w+|py:data):: interlock\.(\w+)", text, re.MULTILINE)
-    assert sorted(named) == sorted(interlock.__all__)
+    named = re.findall(r"^\.\. (?:auto\w+|py:data):: (interlock\.[\w.]+)", text, re.MULTILINE)
+    public = [f"{module.__name__}.{name}" for module in _PUBLIC for name in module.__all__]
+    public += [
+        f"interlock.errors.{name}"
+        for name in vars(errors)
+        if name.endswith("Error") and name not in interlock.__all__
+    ]
+    assert sorted(named) == sorted(public)
 
 
 def test_every_exported_name_can_be_loaded_and_described() -> None:
-    for name in interlock.__all__:
-        exported = getattr(interlock, name)
+    exported_names = [(module, name) for module in _PUBLIC for name in module.__all__]
+    for module, name in exported_names:
+        exported = getattr(module, name)
         assert exported is not None
         described = isinstance(exported, msgspec.StructMeta | FunctionType)
         assert not described or inspect.signature(exported) is not None

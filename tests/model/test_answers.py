@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import Answer, Decision, Finding, Severity, Verdict
+from interlock import Answer, Decision, Finding, Verdict
 from interlock.model.answers import StepAnswer, StopAnswer, action_id
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome, StopVeto
+from interlock.types import Severity
 
 
 def _an_answer(decision: Decision, *findings: Finding) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import Evaluation, Report, TestCounts
+from interlock.types import Evaluation, Report, TestCounts
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock import LedgerError
+from interlock.errors import LedgerError
 from interlock.model.approval import ApprovalState
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.control_state import (

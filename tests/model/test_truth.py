@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import typing
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
+import interlock
+from interlock import AsyncInterlock, AsyncRun, ContinueGate, Interlock, Run, types
+from interlock.client import AsyncClient, AsyncClientRun, Client, ClientRun
 from interlock.model.answers import (
     Answer,
     EditAnswer,
@@ -189,3 +195,84 @@ def test_decisions_are_equal_to_their_texts_and_in_the_order_of_their_weight() -
     assert Decision.BLOCK >= "block"
     assert not Decision.ALLOW >= "warn"
     assert not Decision.WARN <= "allow"
+
+
+@pytest.mark.parametrize(("short", "text"), [("ask", "require-confirmation"), ("deny", "block")])
+def test_a_comparison_with_a_short_form_is_refused_and_not_quietly_false(
+    short: str, text: str
+) -> None:
+    decision = Decision(short)
+
+    assert decision == text
+    assert decision.short == short
+    for compare in (
+        lambda: decision == short,
+        lambda: short != decision,
+        lambda: short != Decision.ALLOW,
+        lambda: decision in ("allow", short),
+    ):
+        with pytest.raises(ValueError, match=f"compare it with `{text}`, or its `short`"):
+            compare()
+
+
+def test_a_decision_is_no_other_thing() -> None:
+    assert Decision.BLOCK != "blocked"
+    assert Decision.BLOCK != 3
+    assert Decision.BLOCK is not None
+    with pytest.raises(ValueError, match="not a valid Decision"):
+        Decision(3)
+
+
+# Nobody adds an answer and forgets it.
+
+_DOORS = (
+    *(Interlock, Run, AsyncInterlock, AsyncRun, ContinueGate),
+    *(Client, ClientRun, AsyncClient, AsyncClientRun),
+)
+_SAYS_SOMETHING = {"decision", "outcome", "passed", "course", "overall"}
+_NO_ANSWERS = {
+    # what was written, or is known
+    *("ActionObserved", "Belief", "BudgetChanged", "CompiledPolicy", "Record", "RunState"),
+    *("StepStatistics", "Undone", "UsageReported", "ViolationRecorded"),
+    # whoever may decide
+    *("NewOperator", "Operator", "Token"),
+    # a part of an answer, a reason among others, and a count
+    *("Finding", "Ruling", "Sign", "StepReason", "TestCounts"),
+}
+
+
+def _returned() -> set[type]:
+    """Return every kind of value that a public door returns."""
+    hints = [typing.get_type_hints(inspect.unwrap(each)) for each in map(_function, _public())]
+    return {kind for each in hints for kind in _kinds(each.get("return"))}
+
+
+def _public() -> Iterator[Any]:
+    yield from (thing for name in interlock.__all__ if (thing := getattr(interlock, name)))
+    for door in _DOORS:
+        yield from (each for name, each in inspect.getmembers(door) if not name.startswith("_"))
+
+
+def _function(thing: Any) -> Any:
+    found = thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
+    return found if inspect.isfunction(found) else lambda: None
+
+
+def _kinds(annotation: Any) -> Iterator[type]:
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        yield annotation
+    for each in typing.get_args(annotation):
+        yield from _kinds(each)
+
+
+def test_every_answer_says_what_its_truth_is() -> None:
+    public = [getattr(module, name) for module in (interlock, types) for name in module.__all__]
+    telling = {
+        kind
+        for kind in public
+        if isinstance(kind, type) and _SAYS_SOMETHING & {*getattr(kind, "__struct_fields__", ())}
+    }
+    answers = {kind for kind in _returned() | telling if kind.__name__ not in _NO_ANSWERS}
+
+    assert len(answers) >= 14
+    assert {kind.__name__ for kind in answers if "__bool__" not in vars(kind)} == set()

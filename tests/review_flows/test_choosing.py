@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import DecidedError, InputError, NotPermittedError
+from interlock import InputError, NotPermittedError
+from interlock.errors import DecidedError
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ReviewChosen
 from interlock.model.principal import PrincipalKind

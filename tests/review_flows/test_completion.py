@@ -7,22 +7,14 @@ import asyncio
 import pytest
 
 from gates.policies import gates_with
-from interlock import (
-    AsyncInterlock,
-    Budget,
-    Course,
-    InputError,
-    KeyConflictError,
-    Run,
-    StopAnswer,
-    TokenUsage,
-    UnfinishedError,
-)
+from interlock import AsyncInterlock, Budget, InputError, Run, StopAnswer, TokenUsage
+from interlock.errors import KeyConflictError, UnfinishedError
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Authority
 from interlock.model.control_state import Completion
 from interlock.model.review import EntryKind, ReviewOutcome, ReviewPurpose
 from interlock.model.run import RunStatus
+from interlock.types import Course
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import ANNOUNCED, ASKED, COMPLETION, DONE, FAIL, GATES, PASS, Workshop

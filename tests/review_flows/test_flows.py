@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gates.policies import gates_with
-from interlock import DecidedError, InputError
+from interlock import InputError
+from interlock.errors import DecidedError
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.events import RunFinished
 from interlock.model.review import EntryKind, GateAction, ReviewMode, ReviewOutcome

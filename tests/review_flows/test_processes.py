@@ -14,10 +14,12 @@ from concurrency.member import Member
 from concurrency.people import operator
 from concurrency.places import NOON, Place
 from concurrency.soundness import assert_sound, kinds
-from interlock import Course, DecidedError, InputError, KeyConflictError
+from interlock import InputError
+from interlock.errors import DecidedError, KeyConflictError
 from interlock.model.answers import ReviewAnswer
 from interlock.model.review import EntryKind, GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
+from interlock.types import Course
 from review_flows.processes import (
     Choosing,
     Opening,

@@ -11,13 +11,13 @@ from interlock import (
     Answer,
     Approval,
     Budget,
-    DecidedError,
     Decision,
     InputError,
     Interlock,
     NotPermittedError,
     Run,
 )
+from interlock.errors import DecidedError
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ActionJudged, ApprovalDecided
 from interlock.model.principal import PrincipalKind

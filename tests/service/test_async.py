@@ -17,10 +17,10 @@ from interlock import (
     Budget,
     Decision,
     InputError,
-    KeyConflictError,
     NotPermittedError,
     TokenUsage,
 )
+from interlock.errors import KeyConflictError
 from interlock.ledger.ledger import Ledger
 from interlock.model.action import CommandAction
 from interlock.model.approval import ApprovalState

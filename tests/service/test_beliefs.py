@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock import Belief, InputError, Interlock, StepDecision
+from interlock import InputError, Interlock, StepDecision
 from interlock.model.events import BeliefHeld
+from interlock.types import Belief
 from service.ledgers import HandClock, OpenInterlock, events_of, in_memory, kinds_of
 from service.stepping_runs import check_record
 

@@ -27,7 +27,6 @@ from effort import examples, rounds
 from gates.policies import gates_with
 from interlock import (
     Budget,
-    Course,
     Decision,
     InputError,
     Interlock,
@@ -35,9 +34,7 @@ from interlock import (
     Run,
     StepAnswer,
     StepDecision,
-    StepFields,
     StopAnswer,
-    StopFields,
     TokenUsage,
 )
 from interlock.model.approval import Approval, Subject
@@ -45,6 +42,7 @@ from interlock.model.arbitration import Authority
 from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopOutcome, StopVeto
+from interlock.types import Course, StepFields, StopFields
 from service.ledgers import HandClock, another, kinds_of, operator_of, person_speaks
 from service.stepping_runs import check_record
 

@@ -21,8 +21,6 @@ from interlock import (
     Interlock,
     InterlockError,
     Principal,
-    PrincipalKind,
-    RunLedger,
     gate_verdict,
 )
 from interlock.backtest.run_replay import replay_run
@@ -31,6 +29,7 @@ from interlock.model.run import LEDGER_RUN
 from interlock.service import aio
 from interlock.service.questions.action_question import ActionQuestion, PreparedAction
 from interlock.service.questions.question import Preparation
+from interlock.types import PrincipalKind, RunLedger
 from service.ledgers import events_of, kinds_of, operator_of, records_of
 
 T = TypeVar("T")
@@ -156,6 +155,7 @@ def test_nothing_of_a_question_is_done_on_the_thread_of_the_loop(
             await asyncio.gather(*(again.command(f"echo {number}") for number in range(5)))
             await again.step()
             await again.stopped("done")
+            await again.state()
             await again.finish()
         return threading.get_ident()
 

@@ -11,8 +11,6 @@ import pytest
 from interlock import (
     Budget,
     CommandAction,
-    Course,
-    DecidedError,
     Decision,
     InputError,
     Interlock,
@@ -21,12 +19,14 @@ from interlock import (
     StepDecision,
     TokenUsage,
 )
+from interlock.errors import DecidedError
 from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Authority
 from interlock.model.events import RunHalted, RunLifted
 from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopVeto
+from interlock.types import Course
 from service.ledgers import (
     HandClock,
     OpenInterlock,

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from gates.policies import gates_with
-from interlock import Budget, Decision, InputError, Interlock, KeyConflictError
+from interlock import Budget, Decision, InputError, Interlock
+from interlock.errors import KeyConflictError
 from interlock.model.budget import Amounts
 from interlock.model.events import ActionJudged
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, operator_of

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import Decision, InputError, Interlock, KeyConflictError, TestCounts
+from interlock import Decision, InputError, Interlock
+from interlock.errors import KeyConflictError
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.budget import Amounts, TokenUsage
 from interlock.model.events import ActionObserved, Outcome, UsageReported, ViolationRecorded
 from interlock.model.verdict import Severity
+from interlock.types import TestCounts
 from service.ledgers import OpenInterlock, events_of, kinds_of
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gates.policies import gates_with
-from interlock import Interlock, LedgerError, NotPermittedError, Run, load_policy, settings
+from interlock import Interlock, NotPermittedError, Run, load_policy, settings
+from interlock.errors import LedgerError
 from interlock.ledger.verification import verify_all
 from interlock.model.events import ActionJudged, PolicyAdopted
 from interlock.model.principal import Principal, PrincipalKind

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from interlock import Budget, Evaluation, InputError, Interlock, Run, RunState, TestCounts
+from interlock import Budget, InputError, Interlock, Run
 from interlock.model.action import CommandAction, EditAction
 from interlock.model.budget import Amounts, Limits, TokenUsage
 from interlock.model.run import LEDGER_RUN, RunStatus
+from interlock.types import Evaluation, RunState, TestCounts
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import Interlock, KeyConflictError
-from interlock.errors import InputError
+from interlock import Interlock
+from interlock.errors import InputError, KeyConflictError
 from service.ledgers import HandClock, OpenInterlock, kinds_of
 from service.stepping_runs import check_record
 

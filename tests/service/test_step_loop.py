@@ -10,9 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from gates.policies import gates_with
-from interlock import AsyncInterlock, InputError, Interlock, Run, StepAnswer, StepLoop, StopAnswer
+from interlock import AsyncInterlock, InputError, Interlock, Run, StepAnswer, StopAnswer
 from interlock.model.approval import ApprovalState
 from interlock.ports import Listener
+from interlock.types import StepLoop
 from patience import LONG_ENOUGH_S
 from service.ledgers import HandClock, in_memory, kinds_of, operator_of
 from service.stepping_runs import asked, check_record, open_questions, paused

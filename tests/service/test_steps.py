@@ -12,17 +12,15 @@ import pytest
 from interlock import (
     AsyncInterlock,
     Budget,
-    CheckpointKind,
-    Course,
     InputError,
     Interlock,
-    Remaining,
     Run,
     StepAnswer,
     StepDecision,
     TokenUsage,
 )
 from interlock.model.events import CheckpointTaken, StepJudged
+from interlock.types import CheckpointKind, Course, Remaining
 from service.ledgers import (
     CHEAP,
     DAY,

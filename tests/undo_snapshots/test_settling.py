@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gates.policies import gates_with, rules_of
-from interlock import Decision, Finding, Severity
+from interlock import Decision, Finding
 from interlock.model.action import CommandAction
 from interlock.model.facts import Denial, Facts, Hold, HoldKind, Undoable, UndoSnapshot
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.gates.judgement import Settled, judge, settle
+from interlock.types import Severity
 from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)

@@ -43,6 +43,10 @@ class Permission(NamedTuple):
     """What was answered; None where there was no answer, which is a refusal."""
     asked_at: float = 0.0
 
+    def __bool__(self) -> bool:
+        """Whether the call may be made."""
+        return self.refusal is None
+
     @property
     def refusal(self) -> str | None:
         """What the model hears instead of a result; None where the call may be made."""

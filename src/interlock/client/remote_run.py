@@ -32,6 +32,7 @@ from interlock.model.budget import Budget, TokenUsage
 from interlock.model.edit import EditSet, FileEdit
 from interlock.model.entrance import Amount, Given, entrance
 from interlock.model.events import ActionObserved, Record, UsageReported, ViolationRecorded
+from interlock.model.glance import Glance, Glanced
 from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.patience import after_delay, patiently
 from interlock.model.question_fields import (
@@ -87,12 +88,15 @@ class Started(msgspec.Struct, frozen=True):
     id: str
 
 
-class RemoteOperations:
+class RemoteOperations(Glanced):
     """What asks a server."""
 
     def __init__(self, connection: Connection, driver: WireDriver) -> None:
         self._connection = connection
         self._driver = driver
+
+    def _glance(self) -> Glance:
+        return Glance(f"at {self._connection.place}", (("server", self._connection.place),))
 
     async def _asked(self, request: Request, answer: type[T]) -> T:
         return await self._driver.outside(lambda: self._connection.ask(request, answer))
@@ -145,6 +149,10 @@ class RemoteRun(RemoteOperations):
         """The latest answers to `step` that this view of the run was given."""
         self._latest: StepAnswer | StopAnswer | None = None
         """What it was told last about going on."""
+
+    def _glance(self) -> Glance:
+        place = self._connection.place
+        return Glance(f"{self.id} at {place}", (("run", self.id), ("server", place)))
 
     async def state(self) -> RunState:
         """Return the run as it is on record."""

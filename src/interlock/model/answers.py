@@ -9,6 +9,7 @@ import msgspec
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.budget import Alert
 from interlock.model.edit import Applied, EditPlan
+from interlock.model.glance import Glance, Glanced, counted, glance_of
 from interlock.model.review import (
     GateAction,
     GateCoverage,
@@ -19,10 +20,10 @@ from interlock.model.review import (
 )
 from interlock.model.step import Checkpoint, ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopDecision, StopOutcome
-from interlock.model.verdict import Decision, Verdict, no_truth
+from interlock.model.verdict import Decision, Verdict, decision_glance, no_truth
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Answer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """The answer to "may it do this?", on the record."""
 
     run_id: str
@@ -60,8 +61,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
             for each in self.verdict.findings
         )
 
+    def _glance(self) -> Glance:
+        line, rows = decision_glance(self.decision, self.verdict.findings)
+        asked = f", approval {self.approval_id}" if self.waits_for_person else ""
+        return Glance(
+            f"{line}{asked}",
+            (*rows, ("approval", self.approval_id), ("undo", self.undo_id), ("run", self.run_id)),
+        )
 
-class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+
+class StepAnswer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """The answer to "should it go on?", on the record."""
 
     run_id: str
@@ -113,8 +122,21 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
         """What the agent should hear although the run goes on."""
         return tuple(f"{each.message}; {each.remediation}" for each in self.detail.warnings)
 
+    def _glance(self) -> Glance:
+        line, rows = glance_of(self.detail)
+        asked = f", approval {self.approval_id}" if self.approval_id else ""
+        return Glance(
+            f"{line}{asked}, after {counted(self.step, 'step')}",
+            (
+                ("what next", f"{self.ruling.course.value}: {self.ruling.reason}"),
+                *rows,
+                ("approval", self.approval_id),
+                ("run", self.run_id),
+            ),
+        )
 
-class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
+
+class StopAnswer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """The answer to "is it really done?", on the record."""
 
     run_id: str
@@ -163,13 +185,26 @@ class StopAnswer(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a person has to decide first."""
         return self.ruling.course is Course.AWAIT_PERSON
 
+    def _glance(self) -> Glance:
+        asked = f", approval {self.approval_id}" if self.approval_id else ""
+        return Glance(
+            f"{self.ruling.course.value}: {self.ruling.reason}{asked}",
+            (
+                ("what next", f"{self.ruling.course.value}: {self.ruling.reason}"),
+                ("stop gate", f"{self.decision.value}: {self.detail.reason}"),
+                ("nudge", self.nudge),
+                ("approval", self.approval_id),
+                ("run", self.run_id),
+            ),
+        )
+
 
 def action_id(run_id: str, seq: int) -> str:
     """Return the id of the action that a record judged."""
     return f"{run_id}:{seq}"
 
 
-class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class EditAnswer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """What became of a set of edits: judged, and applied where that was allowed."""
 
     answer: Answer | None = None
@@ -217,8 +252,22 @@ class EditAnswer(msgspec.Struct, frozen=True, kw_only=True):
         """What puts the files back."""
         return None if self.applied is None else self.applied.id
 
+    def _glance(self) -> Glance:
+        line, rows = ("only looked at", ()) if self.answer is None else glance_of(self.answer)
+        plan, files = self.plan, () if self.plan is None else self.plan.files
+        size = "" if plan is None else f"+{plan.added} -{plan.removed} lines"
+        told = "" if plan is None else f"; {counted(len(files), 'file')}, {size}"
+        return Glance(
+            f"{line}{told}",
+            (
+                *rows,
+                *((each.path, f"+{each.added} -{each.removed} lines") for each in files),
+                ("undo", self.undo_id),
+            ),
+        )
 
-class ReviewOpening(msgspec.Struct, frozen=True, kw_only=True):
+
+class ReviewOpening(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """A review that work waits for from here on, on the record."""
 
     run_id: str
@@ -235,8 +284,16 @@ class ReviewOpening(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse to say: nothing was judged yet."""
         raise no_truth("a review that was opened", "the answer to `verdict`")
 
+    def _glance(self) -> Glance:
+        review = self.review
+        return Glance(
+            f"{review.id}: {counted(len(self.gates), 'gate')}, attempt"
+            f" {review.attempt_count + 1} of {review.max_attempts}",
+            (*((each.id, "; ".join(each.criteria)) for each in self.gates), ("run", self.run_id)),
+        )
 
-class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
+
+class ReviewAnswer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """The answer to "was it good enough?", on the record."""
 
     run_id: str
@@ -283,3 +340,11 @@ class ReviewAnswer(msgspec.Struct, frozen=True, kw_only=True):
     def choices(self) -> tuple[GateAction, ...]:
         """What a person may choose."""
         return self.detail.choices
+
+    def _glance(self) -> Glance:
+        line, rows = glance_of(self.detail)
+        asked = f", approval {self.approval_id}" if self.approval_id else ""
+        return Glance(
+            f"{self.review_id} {line}{asked}",
+            (*rows, ("approval", self.approval_id), ("run", self.run_id)),
+        )

@@ -7,6 +7,7 @@ from typing import Never
 
 import msgspec
 
+from interlock.model.glance import Glance, Glanced
 from interlock.model.verdict import Finding, no_truth
 
 
@@ -33,7 +34,7 @@ class ApprovalState(enum.StrEnum):
     CANCELLED = "cancelled"
 
 
-class Approval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Approval(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A question to a person, bound to the digest of exactly what was asked."""
 
     id: str
@@ -64,6 +65,19 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __bool__(self) -> Never:
         """Refuse to say: what was granted may be used up or too old by now."""
         raise no_truth("a question to a person", "`state`")
+
+    def _glance(self) -> Glance:
+        return Glance(
+            f"{self.id} {self.state.value}: {self.summary}",
+            (
+                ("question", self.summary),
+                *((each.rule, each.message) for each in self.findings),
+                ("state", self.state.value),
+                ("by", self.decided_by),
+                ("reason", self.note),
+                ("run", self.run_id),
+            ),
+        )
 
 
 class ApprovalPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from interlock.model.glance import Glance, Glanced
 from interlock.model.verdict import Ranked
 
 AUTOMATIC: Final = "[automatic message, not from a person]"
@@ -67,7 +68,7 @@ class Authority(enum.StrEnum):
     """The checks that must pass before a run may finish."""
 
 
-class Ruling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Ruling(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The one course, whose word it was, and why."""
 
     course: Course
@@ -79,3 +80,9 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is sent to the agent, where it goes on by itself after it had stopped."""
     approval: str | None = None
     """The question to a person that would lift it."""
+
+    def _glance(self) -> Glance:
+        return Glance(
+            f"{self.course.value}: {self.reason} ({self.by.value})",
+            (("reason", self.reason), ("by", self.by.value), ("approval", self.approval)),
+        )

@@ -105,6 +105,10 @@ class Argument(msgspec.StructMeta):
         ...
     else:
 
+        def __new__(cls, *args: object, **options: object) -> type:
+            """Make the kind; its values show only what somebody said."""
+            return super().__new__(cls, *args, **{"repr_omit_defaults": True, **options})
+
         def __call__(self, *args: object, **kwargs: object) -> msgspec.Struct:
             """Make one of checked values."""
             if args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from interlock.model.glance import Glance, Glanced
 from interlock.model.principal import Scope
 
 
@@ -29,9 +30,12 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     credential: str
 
 
-class NewOperator(msgspec.Struct, frozen=True, kw_only=True):
+class NewOperator(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """An operator whose passphrase is new, with a code that is shown this once."""
 
     name: str
     recovery_code: str
     """Gives them another passphrase: to be kept away from this computer."""
+
+    def _glance(self) -> Glance:
+        return Glance(f"{self.name}: `recovery_code` is shown only where it is asked for")

@@ -15,6 +15,7 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.entrance import Argument, Count
 from interlock.model.gate_names import gate_in_our_names
+from interlock.model.glance import Glance, Glanced
 from interlock.model.verdict import Ranked, Severity, no_truth
 
 MOST_ATTEMPTS: Final = 100
@@ -36,7 +37,14 @@ class ReviewMode(Ranked):
     """The work stays where it is until the gate passes or a person decides."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+class Check(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """A command that is run to see for oneself: exit code 0 passes."""
 
     given_alone: ClassVar = "argv"
@@ -54,7 +62,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metac
             refuse_number("check", "timeout_s", self.timeout_s, least=1, most=LONGEST_TIMEOUT_S)
 
 
-class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+class ReviewGate(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """One demand on the work.
 
     `retry_config`, `enforcementMode` and `failureAction` are known by those names as well.
@@ -173,7 +188,12 @@ class Overall(enum.StrEnum):
 
 
 class GateVerdict(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
 ):
     """What a verdict says of one gate."""
 
@@ -194,7 +214,12 @@ class GateVerdict(
 
 
 class ReviewVerdict(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
 ):
     """What whoever reviewed the work says."""
 
@@ -337,7 +362,7 @@ class ReviewOutcome(enum.StrEnum):
     """What was said does not fit where the review stands: nothing is counted or changed."""
 
 
-class ReviewDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReviewDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a verdict or of a choice, and everything behind it."""
 
     outcome: ReviewOutcome
@@ -370,6 +395,16 @@ class ReviewDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     def __bool__(self) -> Never:
         """Refuse to say: there are five outcomes."""
         raise no_truth("a decision on a review", "`outcome`")
+
+    def _glance(self) -> Glance:
+        return Glance(
+            f"{self.outcome.value}: {self.reason}",
+            (
+                *((each.gate, f"{each.kind.value}: {each.why}") for each in self.faults),
+                ("guidance", self.guidance),
+                ("choices", ", ".join(each.value for each in self.choices)),
+            ),
+        )
 
 
 def refuse_name(place: str, field: str, name: str) -> None:
@@ -432,7 +467,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.passed
 
 
-class TestCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+class TestCounts(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """What a test runner counted."""
 
     __test__ = False

@@ -40,6 +40,7 @@ from interlock.model.control_state import (
     with_check,
 )
 from interlock.model.facts import HoldKind
+from interlock.model.glance import Glance, Glanced
 from interlock.model.loop_state import LoopState, after_loop_event
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import PrincipalKind
@@ -88,7 +89,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunState(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a run after `seq` records."""
 
     id: str
@@ -169,6 +170,29 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return self.loop.frozen.reason
         hold = self.control.hold
         return hold.reason if hold is not None and hold.kind is HoldKind.PERSON_STOP else None
+
+    def _glance(self) -> Glance:
+        status = self.outcome or self.status.value
+        used = [
+            f"{spent / each.scale:,g}{'' if limit is None else f' of {limit / each.scale:,g}'}"
+            f" {each.unit}"
+            for each in Dimension
+            for spent, limit in ((self.spent.of(each), self.limits.of(each)),)
+            if spent or limit is not None
+        ]
+        answers = [f"{count} {Decision(each).short}" for each, count in self.decisions.items()]
+        return Glance(
+            f"{self.id} {status}: {self.task}",
+            (
+                ("task", self.task),
+                ("status", status),
+                ("agent", self.agent),
+                ("project", self.project),
+                ("used", ", ".join(used)),
+                ("answers", ", ".join(answers)),
+                ("waits for", "a person" if self.pending_approvals else None),
+            ),
+        )
 
     @property
     def own_scope(self) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.budget import Dimension
 from interlock.model.entrance import Argument, Count, Share
+from interlock.model.glance import Glance, Glanced
 from interlock.model.verdict import Ranked, no_truth
 
 SLOPE_STEPS: Final = 10
@@ -48,7 +49,14 @@ class StepCode(enum.StrEnum):
     CHECKPOINT = "checkpoint"
 
 
-class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+class Sign(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """What a detector concluded from the run so far; `continue` means that it only warns."""
 
     name: str
@@ -67,7 +75,14 @@ class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metacl
             )
 
 
-class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+class Remaining(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """What is left of each budget: 0 or less is used up, None is not limited or not known."""
 
     tokens: int | None = None
@@ -89,7 +104,12 @@ def remaining_field(dimension: Dimension) -> str:
 
 
 class StepContext(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
 ):
     """What is known of a run before its next step."""
 
@@ -162,7 +182,7 @@ class StepMetrics(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The checks that could not be made for want of a signal, by their code."""
 
 
-class ContinueDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ContinueDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer before a step: the decision and everything that spoke for it."""
 
     decision: StepDecision
@@ -182,8 +202,28 @@ class ContinueDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
         """Refuse to say: a throttle is neither yes nor no."""
         raise no_truth("a decision on a step", "`decision`")
 
+    def _glance(self) -> Glance:
+        first, *more = self.reasons or (None,)
+        why = "" if first is None else f": {first.message} ({first.code})"
+        others = f" and {len(more)} more" if more else ""
+        return Glance(
+            f"{self.decision.value}{why}{others}",
+            (
+                *((each.code, f"{each.message}; {each.remediation}") for each in self.reasons),
+                *(("warning", f"{each.message}; {each.remediation}") for each in self.warnings),
+                ("delay", None if self.delay_ms is None else f"{self.delay_ms:,} ms"),
+            ),
+        )
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+
+class Evidence(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """One thing that was seen, which speaks for a belief or against it."""
 
     supports: bool
@@ -191,7 +231,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, me
     """How much it says: 1 is an ordinary observation."""
 
 
-class Belief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
+class Belief(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    metaclass=Argument,
+):
     """One belief with the weights of all its evidence, added up."""
 
     name: str

@@ -18,6 +18,7 @@ from interlock.errors import InputError
 from interlock.model.answers import StepAnswer, StopAnswer
 from interlock.model.arbitration import Course
 from interlock.model.entrance import MOST, entrance
+from interlock.model.glance import Glance, Glanced, counted, glance_of
 from interlock.model.promised_answer import completed
 from interlock.model.run import RunState
 from interlock.model.step import Checkpoint
@@ -51,7 +52,7 @@ class SteppedRun(Protocol):
         ...
 
 
-class GovernedStep:
+class GovernedStep(Glanced):
     """One step that the run may take now."""
 
     def __init__(self, answer: StepAnswer, nudge: str | None) -> None:
@@ -86,8 +87,12 @@ class GovernedStep:
         """Note that the agent ends its turn with these words, and what `run.stopped` takes."""
         self.closing = stop_report(text, **fields)
 
+    def _glance(self) -> Glance:
+        line, rows = glance_of(self.answer)
+        return Glance(line, (("nudge", self.nudge), *rows))
 
-class Steps:
+
+class Steps(Glanced):
     """What the loops of `Run` and `AsyncRun` share; readable when they are over."""
 
     def __init__(self, run: SteppedRun, wait_s: float | None) -> None:
@@ -113,6 +118,10 @@ class Steps:
         if self.answer is None:
             return "nothing was asked yet"
         return f"{'done: ' if self.finished else ''}{self.answer.ruling.reason}"
+
+    def _glance(self) -> Glance:
+        taken = 0 if self._current is None else self._current.number + 1
+        return Glance(f"{counted(taken, 'step')}: {self.reason}", (("reason", self.reason),))
 
     async def advance(self) -> GovernedStep | None:
         """Return the next step that may be taken; None where the loop ends."""

@@ -12,6 +12,7 @@ from typing import Final, Never
 import msgspec
 
 from interlock.errors import InputError
+from interlock.model.glance import Glance, Glanced
 from interlock.model.verdict import no_truth
 
 
@@ -118,7 +119,7 @@ class SignalScore(msgspec.Struct, frozen=True, kw_only=True):
     because: str
 
 
-class StopDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StopDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the turn goes on, and everything that spoke for or against it."""
 
     goes_on: bool
@@ -138,6 +139,16 @@ class StopDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def __bool__(self) -> Never:
         """Refuse to say: done is not allowed, and sent on is no failure."""
         raise no_truth("a decision on a stop", "`goes_on`")
+
+    def _glance(self) -> Glance:
+        return Glance(
+            f"{self.outcome.value}: {self.reason}",
+            (
+                ("score", f"{self.score}"),
+                *((each.signal, f"{each.points}: {each.because}") for each in self.signals),
+                ("nudge", self.nudge),
+            ),
+        )
 
 
 def finish_reason_from(name: str) -> FinishReason | None:

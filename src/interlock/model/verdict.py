@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
 import msgspec
 
 from interlock.model.entrance import entrance
+from interlock.model.glance import Glance, Glanced
 
 
 class Ranked(enum.StrEnum):
@@ -49,6 +50,24 @@ class Decision(Ranked):
     REQUIRE_CONFIRMATION = "require-confirmation"
     BLOCK = "block"
 
+    # A short form is no text of it, and `== "deny"` would quietly be false where it is denied.
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same, or its text; a short form is refused."""
+        if isinstance(other, str) and str(other) in _BY_SHORT_FORM:
+            member = _BY_SHORT_FORM[str(other)]
+            raise ValueError(
+                f"a decision is never equal to `{other}`: compare it with `{member.value}`,"
+                f" or its `short` with `{other}`"
+            )
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        """Whether it is another one; a short form is refused."""
+        return not self == other
+
+    __hash__ = str.__hash__
+
     @property
     def short(self) -> str:
         """The word that people say for it: `ask` and `deny` are short forms."""
@@ -57,10 +76,11 @@ class Decision(Ranked):
     @classmethod
     def _missing_(cls, value: object) -> Decision | None:
         """Read a short form as the decision that it stands for."""
-        return next((each for each, short in _SHORT_FORMS.items() if short == value), None)
+        return _BY_SHORT_FORM.get(value) if isinstance(value, str) else None
 
 
 _SHORT_FORMS: Final = {Decision.REQUIRE_CONFIRMATION: "ask", Decision.BLOCK: "deny"}
+_BY_SHORT_FORM: Final = {short: each for each, short in _SHORT_FORMS.items()}
 
 
 class Severity(enum.StrEnum):
@@ -90,7 +110,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """The part of the input that spoke, redacted."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Verdict(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """The answer: the decision and every finding behind it."""
 
     decision: Decision
@@ -105,6 +125,28 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         """Whether the action may happen."""
         return self.allowed
+
+    def _glance(self) -> Glance:
+        return decision_glance(self.decision, self.findings)
+
+
+def decision_glance(decision: Decision, findings: Sequence[Finding]) -> Glance:
+    """Return what a decision and what is behind it tell at a glance, the strictest first."""
+    ordered = sorted(findings, key=attrgetter("decision"), reverse=True)
+    why = f"{ordered[0].message} ({ordered[0].rule})" if ordered else "no rule matched"
+    others = f" and {len(ordered) - 1} more" if len(ordered) > 1 else ""
+    return Glance(
+        f"{decision.short}: {why}{others}",
+        [
+            row
+            for each in ordered
+            for row in (
+                (each.decision.short, f"{each.message} ({each.rule})"),
+                ("where", each.excerpt),
+                ("instead", each.remediation),
+            )
+        ],
+    )
 
 
 @entrance

@@ -7,18 +7,22 @@ from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from interlock.model.entrance import admitted
+from interlock.model.glance import Glance, Glanced, glance_of
 from interlock.model.promised_answer import completed
 
-Ops = TypeVar("Ops")
+Ops = TypeVar("Ops", bound=Glanced)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Waiting(Generic[Ops]):
+class Waiting(Glanced, Generic[Ops]):
     """Whatever waits for its operations, which never suspend."""
 
     def __init__(self, operations: Ops) -> None:
         self._operations = operations
+
+    def _glance(self) -> Glance:
+        return glance_of(self._operations)
 
 
 def waited(

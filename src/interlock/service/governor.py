@@ -97,6 +97,11 @@ class Governor:
         raise UnavailableError(f"nothing was decided in {_MOST_ROUNDS} rounds: ask again")
 
     @property
+    def policy_hash(self) -> str:
+        """The policy that counts wherever no project has one of its own."""
+        return self._policies[None].hash
+
+    @property
     def context(self) -> Context:
         """What is asked of no run in particular is asked in this."""
         return self._context(None)
@@ -168,10 +173,14 @@ class Governor:
         known = self._known.get(run_id)
         if known is None:
             known = self.state(run_id)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[run_id] = known
+            self.know(known)
         return known
+
+    def know(self, state: RunState) -> None:
+        """Keep a run as it was just seen."""
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[state.id] = state
 
     def known(self, run_id: str) -> RunState | None:
         """Return a run as it was when it was last looked up here, without looking."""

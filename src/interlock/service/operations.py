@@ -22,6 +22,7 @@ from interlock.model.events import (
     BudgetChanged,
     Undone,
 )
+from interlock.model.glance import Glance, Glanced
 from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
 from interlock.model.question_fields import RunFields
@@ -39,7 +40,7 @@ from interlock.service.records.context import Context
 A = TypeVar("A")
 
 
-class Operations:
+class Operations(Glanced):
     """What can be asked of a ledger, besides what is asked of one run."""
 
     def __init__(self, governor: Governor, driver: Driver, principal: Principal | None) -> None:
@@ -49,6 +50,13 @@ class Operations:
         """The record itself."""
         self._driver = driver
         self._principal = principal
+
+    def _glance(self) -> Glance:
+        policy = self.governor.policy_hash
+        return Glance(
+            f"{self.ledger.store.name}, policy {policy[:12]}",
+            (("ledger", self.ledger.store.name), ("policy", policy)),
+        )
 
     @entrance
     async def adopt(
@@ -207,7 +215,9 @@ class Operations:
         if self._principal is not None and self._principal.kind is PrincipalKind.AGENT:
             fields = {"agent": self._principal.name, **fields}
         above = await self._driver.outside(lambda: self._run_above(fields))
-        return await self.ask(starting(runs.new_run(task, {"parent": above, **fields})))
+        started = await self.ask(starting(runs.new_run(task, {"parent": above, **fields})))
+        self.governor.know(started)
+        return started
 
     def _run_above(self, fields: RunFields) -> str | None:
         """Return the run that this process works in: what is started in it stands below it."""

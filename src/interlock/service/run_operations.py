@@ -32,6 +32,7 @@ from interlock.model.events import (
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.glance import Glance, Glanced
 from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.patience import after_delay, patiently
 from interlock.model.principal import Principal
@@ -76,7 +77,7 @@ W = TypeVar("W", Answer, EditAnswer, StepAnswer, StopAnswer)
 D = TypeVar("D", StepAnswer, StopAnswer)
 
 
-class RunOperations:
+class RunOperations(Glanced):
     """What can be asked of one run: before acting, afterwards, and at its end."""
 
     def __init__(
@@ -90,6 +91,20 @@ class RunOperations:
         """The latest answers to `step` that this view of the run was given."""
         self._latest: StepAnswer | StopAnswer | None = None
         """What it was told last about going on."""
+
+    def _glance(self) -> Glance:
+        known = self._governor.known(self.id)
+        # Its figures may be old: only what never changes is told without a look at the record.
+        task = "" if known is None else known.task
+        return Glance(
+            f"{self.id}{f': {task}' if task else ''}",
+            (
+                ("run", self.id),
+                ("task", task),
+                ("agent", None if known is None else known.agent),
+                ("ledger", self._governor.ledger.store.name),
+            ),
+        )
 
     async def state(self) -> RunState:
         """Return the run as it is on record."""
@@ -389,7 +404,9 @@ class RunOperations:
     async def start_below(self, task: str, fields: RunFields) -> RunState:
         """Start a run below this one; what it spends counts here as well."""
         above = await self._driver.outside(lambda: self._governor.run(self.id))
-        return await self._answer(starting(runs.child_of(above, task, fields)))
+        started = await self._answer(starting(runs.child_of(above, task, fields)))
+        self._governor.know(started)
+        return started
 
     def _answer(self, question: Question[A]) -> Awaitable[A]:
         return self._governor.answered(question, self._principal, self._driver)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from interlock.commands.programs.globs import GlobSet
 from interlock.commands.programs.places import Places, canonical_path
 from interlock.commands.programs.program_tables import Programs
+from interlock.model.glance import Glance, Glanced, counted
 from interlock.model.own_places import OwnPlaces
 from interlock.model.review import ReviewGate
 from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
@@ -23,7 +24,7 @@ from interlock.policy.own.own_guard import OwnGuard, own_guard
 from interlock.secrets.scanner import SecretScanner
 
 
-class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
+class CompiledPolicy(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """A policy made ready to judge."""
 
     config: Policy
@@ -46,6 +47,13 @@ class CompiledPolicy(msgspec.Struct, frozen=True, kw_only=True):
     def placed(self, places: OwnPlaces) -> CompiledPolicy:
         """Return the policy as it judges where Interlock's own files are in these places."""
         return replace(self, own=own_guard(places))
+
+    def _glance(self) -> Glance:
+        return Glance(
+            f"{self.hash[:12]}: {counted(len(self.rulebook.rules), 'built-in rule')},"
+            f" {counted(len(self.user_rules), 'rule')} of its own",
+            (("hash", self.hash), *((each.id, each.message) for each, _ in self.user_rules)),
+        )
 
 
 class PathGuard:

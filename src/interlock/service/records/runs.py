@@ -18,6 +18,7 @@ from interlock.model.approval import ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import FilePath, checked, entrance
 from interlock.model.events import Record, RunFinished, RunResumed, RunStarted
+from interlock.model.glance import Glance, Glanced
 from interlock.model.principal import SYSTEM, Principal, agent_named
 from interlock.model.question_fields import RunFields
 from interlock.model.review import Evaluation, Report
@@ -198,7 +199,7 @@ def _ancestors(transaction: Transaction, parent: str | None) -> tuple[str, ...]:
     return (parent, *above.ancestors)
 
 
-class RunLedger:
+class RunLedger(Glanced):
     """One run as it is on record; it is read anew each time it is looked at."""
 
     @entrance
@@ -214,3 +215,6 @@ class RunLedger:
     def __iter__(self) -> Iterator[Record]:
         """Yield every record of the run, oldest first."""
         return (decoded(row.body) for row in records_of(self._ledger.rows, self.run_id))
+
+    def _glance(self) -> Glance:
+        return Glance(f"of run {self.run_id}")
