@@ -106,6 +106,28 @@ def client_above(hook: int) -> int | None:
     return None
 
 
+def script_above() -> str | None:
+    """Return what names the program or script that started this process.
+
+    None where a person types into it, for who is at a terminal decides there as well; and where
+    it has ended: whoever took this process in is above everybody.
+    """
+    parent = os.getppid()
+    is_typed = parent == os.getsid(0) and _has_terminal()
+    if parent == 1 or is_typed or _program(parent) in _REAPERS:
+        return None
+    found = _process(parent)
+    return None if found is None else _name(parent, found)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 def _program(pid: int) -> str:
     try:
         return (_PROC / str(pid) / "comm").read_text(errors="replace").strip()

@@ -146,7 +146,7 @@ def test_check_alone_says_what_is_missing() -> None:
 Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
 Try 'interlock check --help' for help.
 
-Error: expected `command`, `tool` or `edit` behind `check`, or `--jsonl`
+Error: expected a command line, `interlock check 'LINE'`, or `tool`, `edit` or `--jsonl`
 """)
 
 

@@ -145,11 +145,12 @@ def test_half_characters_are_answered_in_words_and_in_json() -> None:
 @pytest.mark.parametrize("line", ["ls", "git push --force", "rm -rf / '\x1b[2J'", "echo é"])
 def test_a_program_is_answered_at_once_as_anybody_is(line: str, options: list[str]) -> None:
     at_once = interlock_process("check", "command", *options, line)
+    without_noun = interlock_process("check", *options, line)
     ordinary = interlock("check", "command", *options, line)
 
-    assert at_once.returncode == ordinary.exit_code
-    assert at_once.stdout == ordinary.stdout_bytes
-    assert at_once.stderr == b""
+    assert at_once.returncode == without_noun.returncode == ordinary.exit_code
+    assert at_once.stdout == without_noun.stdout == ordinary.stdout_bytes
+    assert at_once.stderr == without_noun.stderr == b""
 
 
 def test_what_goes_wrong_at_once_is_said_as_anywhere(
@@ -168,23 +169,65 @@ def test_what_goes_wrong_at_once_is_said_as_anywhere(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "line"),
     [
-        (["git status"], "a line is asked about by `interlock check command 'git status'`"),
-        (["git", "status"], "a line is asked about by `interlock check command 'git status'`"),
-        (["comm", "ls"], "did you mean `command`?"),
-        (["command", "git", "status"], "a line stands in quotes, `interlock check command 'git s"),
-        (["command", "ls", "-l", "a"], "a line stands in quotes, `interlock check command 'ls -l"),
-        (["command", "--json", "git", "log"], "a line stands in quotes, `interlock check command"),
+        pytest.param(["git push --force"], None, id="a line in quotes"),
+        pytest.param(["command", "git push --force"], None, id="the same with its noun"),
+        pytest.param(["git", "push", "--force"], "git push --force", id="its words"),
+        pytest.param(["--", "git", "push", "--force"], "git push --force", id="behind dashes"),
+        pytest.param(["command", "git", "push", "--force"], "git push --force", id="with its noun"),
+        pytest.param(["command", "--", "git", "push", "-f"], "git push -f", id="noun and dashes"),
+        pytest.param(["--cwd", ".", "git", "push", "-f"], "git push -f", id="an option before"),
+        pytest.param(["--cwd=.", "git", "push", "-f"], "git push -f", id="the same in one word"),
+        pytest.param(["command", "--cwd", "/", "git", "push", "-f"], "git push -f", id="behind"),
+        pytest.param(["git push --force", "--cwd", "/tmp"], None, id="options behind a line"),
     ],
 )
-def test_whoever_does_not_quote_a_line_or_leaves_out_what_it_is_is_told_how(
-    arguments: list[str], told: str
+def test_a_line_is_understood_in_quotes_and_as_words(
+    arguments: list[str], line: str | None
 ) -> None:
     result = interlock("check", *arguments)
 
+    assert result.exit_code == 3
+    assert result.stderr == ("" if line is None else f"read as: {line}\n")
+
+
+def test_behind_one_word_stand_options_and_behind_two_the_rest_of_the_line() -> None:
+    one, more = interlock("check", "ls", "--json"), interlock("check", "git", "push", "--json")
+
+    assert json.loads(one.stdout)["decision"] == "allow"
+    assert one.stderr == ""
+    assert more.stdout.startswith("ALLOW")
+    assert more.stderr == snapshot("""\
+read as: git push --json  (`--json` as well: options of `check` stand before the line)
+""")
+
+
+def test_a_word_with_blanks_stays_one_word() -> None:
+    result = interlock("check", "echo", "a b", "&&", "rm -rf /")
+
+    assert result.exit_code == 0
+    assert result.stderr == "read as: echo 'a b' '&&' 'rm -rf /'\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["comm", "ls"], "did you mean `interlock check command`? As a command line: `interlock"),
+        (["exit", "1"], "As a command line: `interlock check command 'exit 1'`"),
+        (["edit", "notes.txt"], "As a command line: `interlock check command 'edit notes.txt'`"),
+        (["edit", "-x", "a"], "As a command line: `interlock check command 'edit -x a'`"),
+        (["tool", "a", "b", "c"], "As a command line: `interlock check command 'tool a b c'`"),
+        (["tool"], "Missing argument 'NAME'"),
+        (["command", "-v", "git"], "No such option"),
+        (["ls", "--wait", "1m"], "`--wait` waits for a question on the record: add `--run RUN`"),
+    ],
+)
+def test_what_may_mean_two_things_is_told_how_to_write_it(arguments: list[str], told: str) -> None:
+    result = interlock("check", *arguments)
+
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert told in " ".join(result.stderr.split())
 
 
 def test_a_misspelt_option_alone_is_told_as_that() -> None:

@@ -117,10 +117,18 @@ Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
     interlock check --jsonl < questions.jsonl
 
 Options:
-  --jsonl        Answer a stream of JSON lines.
-  --policy FILE  Use this file as the user's policy.
-  --no-project   Leave the project's policy aside.
-  -h, --help     Show this message and exit.
+  --jsonl               Answer a stream of JSON lines.
+  --json                Print JSON.
+  --explain             Show how the answer came about.
+  --run RUN             Ask for this run, on the record: see `interlock run
+                        start`.
+  --wait TIME           With --run: wait so long for the person who has to
+                        approve, such as `10m`.
+  --ledger PATH_OR_URL  The ledger: a file, or the URL of a Postgres.
+  --policy FILE         Use this file as the user's policy.
+  --no-project          Leave the project's policy aside.
+  --cwd DIR             The folder a command would run in.
+  -h, --help            Show this message and exit.
 
 Commands:
   command  Ask about a shell command LINE; `-` reads it from stdin.

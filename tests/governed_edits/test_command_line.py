@@ -75,7 +75,7 @@ def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None
     shown = interlock("show", undo_id[:36]).stdout
     assert "applied   a.txt  1 file" in shown
     assert "put back  a.txt  edits" in shown
-    assert "finished  partial" in shown
+    assert "finished  applied" in shown
     again = interlock("undo", f"{undo_id}-undo", "--yes", "--json")
     assert json.loads(again.stdout)["undo_id"] == f"{undo_id}-undo-undo"
     assert (folder / "a.txt").read_text() == "one\n2\n2b\nthree\n"

@@ -23,7 +23,8 @@ from reviews.cases import a_checked_gate, a_gate, advisory, an_open_review
 
 
 @pytest.mark.parametrize(
-    "outcome", ["failed", "Failed", " timed out ", "timed_out", "ABORTED", "cancelled", "partial"]
+    "outcome",
+    ["failed", "Failed", " timed out ", "timed_out", "ABORTED", "cancelled", "partial", "applied"],
 )
 def test_who_says_that_it_is_not_done_claims_nothing(outcome: str) -> None:
     assert not claims_success(outcome)

@@ -151,13 +151,12 @@ def test_a_program_is_told_in_json(workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--", "no-such-program"], "there is no program `no-such-program` to run"),
         (["--budget", "tokens", "--", "true"], "`--budget tokens`: expected KEY=VALUE"),
         (["--budget", "tokens=many", "--", "true"], "expected a whole number behind `tokens=`"),
         (["--budget", "sleep=1", "--", "true"], "with a KEY of `tokens`"),
         (["--write", ".", "--", "true"], "add `--sandbox`"),
         (["--sandbox", "chroot", "--", "true"], "'chroot' is not one of"),
-        (["--"], "Missing argument"),
+        (["--"], "Missing command"),
     ],
 )
 def test_a_wrong_call_starts_nothing(words: list[str], why: str) -> None:

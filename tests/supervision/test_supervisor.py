@@ -105,7 +105,7 @@ def test_waits_for_a_person_who_has_to_agree(place: Place) -> None:
     )
 
     with place.supervised(["true"]) as supervised:
-        assert "a person has to agree first" in supervised.told()
+        assert "a person must approve first" in supervised.told()
         with place.open() as interlock:
             (asked,) = interlock.approvals()
             interlock.approve(asked.id, token=interlock.unlock("ada", PASSPHRASE))

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _answered_at_once(arguments: Sequence[str]) -> ExitCode | None:
-    """Answer `check command [--json] LINE` for a program, which asks it before every command.
+    """Answer `check [command] [--json] LINE` for a program, which asks it before every command.
 
     Reading options costs more than such an answer. Every other call, and whatever goes wrong,
     is left to the command itself.
@@ -44,6 +44,10 @@ def _answered_at_once(arguments: Sequence[str]) -> ExitCode | None:
         case ["check", "command", line]:
             is_json = False
         case ["check", "command", "--json", line]:
+            is_json = True
+        case ["check", line] if " " in line:
+            is_json = False
+        case ["check", "--json", line] if " " in line:
             is_json = True
         case _:
             return None

@@ -79,7 +79,7 @@ def open_governor(
     )
     try:
         if principal is None and found.token is not None and not is_memory:
-            principal = _agent_of(found.token, ledger)
+            principal = agent_of(found.token, ledger)
         governor = Governor(
             ledger,
             policy,
@@ -102,7 +102,7 @@ def open_governor(
     return governor
 
 
-def _agent_of(token: str, ledger: Ledger) -> Principal:
+def agent_of(token: str, ledger: Ledger) -> Principal:
     """Return the agent that a token is of."""
     from interlock.service.people import credentials  # noqa: PLC0415 - only who was given a token
 

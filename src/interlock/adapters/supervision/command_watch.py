@@ -113,7 +113,7 @@ class CommandWatch:
 
     @contextmanager
     def hearing_news(self) -> Generator[None]:
-        """Hear what is recorded; close the run within this: the last record ends the wait."""
+        """Hear what is recorded; report within this: the last record ends the wait."""
         listener = self._ledger.listen()
 
         def listen() -> None:

@@ -18,6 +18,8 @@ from interlock.service.interlock import Interlock, Run
 
 REFUSED: Final = 4
 """What `interlock run` ends with where the command may not run, as every command that asks."""
+UNDECIDED: Final = 3
+"""The same where a person must approve first, and nobody decided in time."""
 _BY_SIGNAL: Final = 128
 _LONGEST_WAIT_S: Final = 30 * 24 * 3600
 _USUAL: Final = Cadence()
@@ -31,7 +33,7 @@ class Ending(NamedTuple):
     exit_code: int
     """What `interlock run` ends with."""
     outcome: str
-    """What the run was closed as."""
+    """What it came to, and what a run of its own is closed as."""
     reason: str | None
     """What Interlock had against it; None where it ended by itself."""
 
@@ -60,7 +62,28 @@ class Supervisor:
         self, argv: Sequence[str], *, folder: Path, environment: Mapping[str, str]
     ) -> Ending:
         """Have a command judged, run it to its end, and close the run."""
-        answer = self._judged(argv, folder)
+        ending = self.perform(argv, folder=folder, environment=environment)
+        try:
+            self._run.finish(ending.outcome)
+        except UnfinishedError as error:
+            self._say(f"it is not done: {error}")
+            self._run.finish("failed")
+            return Ending(self._run.id, STOPPED, "failed", str(error))
+        return ending
+
+    def perform(
+        self,
+        argv: Sequence[str],
+        *,
+        folder: Path,
+        environment: Mapping[str, str],
+        wait_s: float = _LONGEST_WAIT_S,
+    ) -> Ending:
+        """Have a command judged and run it to its end; the run goes on.
+
+        Where a person has to agree, wait so long for that.
+        """
+        answer = self._judged(argv, folder, wait_s)
         if not answer.allowed:
             return self._not_begun(answer, "; ".join(answer.reasons))
         first = self._run.step()
@@ -68,25 +91,27 @@ class Supervisor:
             return self._not_begun(answer, first.ruling.reason)
         self._watch.note_time(first)
         with self._watch.hearing_news():
-            return self._closed(self._done(answer, argv, folder, environment))
+            return self._ending(self._done(answer, argv, folder, environment))
 
-    def _judged(self, argv: Sequence[str], folder: Path) -> Answer:
+    def _judged(self, argv: Sequence[str], folder: Path, wait_s: float) -> Answer:
         """Ask whether the command may run; where a person has to agree, wait for that."""
         answer = self._run.command(argv, cwd=str(folder))
-        if answer.waits_for_person:
+        if answer.waits_for_person and wait_s:
             self._say(
-                f"a person has to agree first: {'; '.join(answer.reasons)}:"
+                f"a person must approve first: {'; '.join(answer.reasons)}:"
                 f" `interlock approve {answer.approval_id}`"
             )
-            answer = self._run.command(argv, cwd=str(folder), wait_s=_LONGEST_WAIT_S)
+            answer = self._run.command(argv, cwd=str(folder), wait_s=wait_s)
         return answer
 
     def _not_begun(self, answer: Answer, reason: str) -> Ending:
+        if answer.waits_for_person:
+            reason = f"a person must approve first: {reason}: `interlock approvals`"
         self._say(f"it was not started: {reason}")
         if answer.allowed:
             self._run.observe(answer, outcome="not-run")
-        self._run.finish("blocked")
-        return Ending(self._run.id, REFUSED, "blocked", reason)
+        code = UNDECIDED if answer.waits_for_person else REFUSED
+        return Ending(self._run.id, code, "blocked", reason)
 
     def _done(
         self, answer: Answer, argv: Sequence[str], folder: Path, environment: Mapping[str, str]
@@ -119,17 +144,9 @@ class Supervisor:
             output=self._watch.printed.tail.decode("utf-8", "replace"),
         )
 
-    def _closed(self, code: int) -> Ending:
+    def _ending(self, code: int) -> Ending:
         stop = self._watch.stop
         if stop is not None:
-            self._run.finish(stop.outcome)
             return Ending(self._run.id, stop.exit_code, stop.outcome, stop.reason)
         passed_on = code if code >= 0 else _BY_SIGNAL - code
-        outcome = "completed" if code == 0 else "failed"
-        try:
-            self._run.finish(outcome)
-        except UnfinishedError as error:
-            self._say(f"it is not done: {error}")
-            self._run.finish("failed")
-            return Ending(self._run.id, STOPPED, "failed", str(error))
-        return Ending(self._run.id, passed_on, outcome, None)
+        return Ending(self._run.id, passed_on, "completed" if code == 0 else "failed", None)

@@ -22,6 +22,8 @@ class ExitCode(enum.IntEnum):
     """A person must agree first."""
     BLOCKED = 4
     """It must not happen."""
+    UNFINISHED = 5
+    """The work is not done: the agent is sent on."""
 
 
 def exit_code_of(decision: Decision) -> ExitCode:

@@ -30,7 +30,7 @@ _MEMORY: Final = ":memory:"
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
-def _remembered(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
+def remembered(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
     """Note an option for the whole call, so that it may stand before or behind a subcommand."""
 
     def remember(ctx: click.Context, _: click.Parameter, value: object) -> None:
@@ -45,7 +45,7 @@ json_option: Final = click.option(
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_remembered(_JSON),
+    callback=remembered(_JSON),
     help="Print JSON.",
 )
 """`show` obeys it, and errors are then said as JSON as well."""
@@ -53,7 +53,7 @@ ledger_option: Final = click.option(
     "--ledger",
     metavar="PATH_OR_URL",
     expose_value=False,
-    callback=_remembered(_LEDGER),
+    callback=remembered(_LEDGER),
     help="The ledger: a file, or the URL of a Postgres.",
 )
 """Whatever opens a ledger obeys it."""
@@ -62,21 +62,21 @@ _policy_option: Final = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path),
     expose_value=False,
-    callback=_remembered(_USER_FILE),
+    callback=remembered(_USER_FILE),
     help="Use this file as the user's policy.",
 )
 _no_project_option: Final = click.option(
     "--no-project",
     is_flag=True,
     expose_value=False,
-    callback=_remembered(_NO_PROJECT),
+    callback=remembered(_NO_PROJECT),
     help="Leave the project's policy aside.",
 )
 _as_option: Final = click.option(
     "--as",
     metavar="NAME",
     expose_value=False,
-    callback=_remembered(_OPERATOR),
+    callback=remembered(_OPERATOR),
     help="Which operator you are; not needed where there is one only, or one of your name.",
 )
 note_option: Final = click.option(

@@ -10,21 +10,26 @@ import contextlib
 import json
 import math
 import os
+import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NoReturn, TypeVar, cast
 
 import click
 import msgspec
 
+from interlock import settings
 from interlock.cli.call.command_names import Commands
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode, exit_code_of
 from interlock.cli.call.options import (
     chosen_policy,
     is_policy_found,
     json_option,
+    ledger_option,
     policy_options,
+    remembered,
     show,
     wants_json,
 )
@@ -46,16 +51,21 @@ from interlock.policy.config.complaints import nearest
 from interlock.policy.gates.judgement import judge
 from interlock.views.units import json_text
 
+_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
+
 _STDIN: Final = "-"
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _BLOCK: Final = 1 << 16
 _MOST_PENDING: Final = 1 << 18
 _LONGEST_NAME: Final = 64
-_SEVERAL: Final = 2
 _PAYLOAD: Final = frozenset(("hook_event_name", "sessionId", "sessionID", "opencode"))
 """What the payload of every client's hook has one of."""
 _ABOUT: Final = """\
 Ask whether a command, a tool call or an edit may happen.
+
+Whatever is no subcommand is a command line. Options stand before the line. With --run the question
+is asked for that run, on the record: where a person must approve, they find it in `interlock
+approvals`.
 
 Exit code: 0 allow or warn, 3 ask, 4 deny; 1 when the policy or the
 environment is at fault, 2 when the call is wrong or its input cannot be read.
@@ -71,55 +81,139 @@ With --jsonl each line of stdin is one question, answered in order:
 stream goes on, and the exit code at its end is 0.
 
 Examples:
-  interlock check command 'git push --force'
+  interlock check 'git push --force'
+  interlock check tool Bash '{"command": "ls"}'
   interlock check --jsonl < questions.jsonl
 """
-_explain_option = click.option("--explain", is_flag=True, help="Show how the answer came about.")
+_EXPLAIN: Final = "interlock.explain"
+_FOLDER: Final = "interlock.cwd"
+_RUN: Final = "interlock.run"
+_WAIT: Final = "interlock.wait"
+
+
+def _asking_options(command: _Decorated) -> _Decorated:
+    """Add what every question may be asked with; it may stand before or behind a subcommand."""
+    explain = click.option(
+        "--explain",
+        is_flag=True,
+        expose_value=False,
+        callback=remembered(_EXPLAIN),
+        help="Show how the answer came about.",
+    )
+    run = click.option(
+        "--run",
+        metavar="RUN",
+        expose_value=False,
+        callback=remembered(_RUN),
+        help="Ask for this run, on the record: see `interlock run start`.",
+    )
+    wait = click.option(
+        "--wait",
+        metavar="TIME",
+        type=Duration(),
+        expose_value=False,
+        callback=remembered(_WAIT),
+        help="With --run: wait so long for the person who has to approve, such as `10m`.",
+    )
+    return json_option(explain(run(wait(ledger_option(policy_options(command))))))
+
+
+_cwd_option: Final = click.option(
+    "--cwd",
+    metavar="DIR",
+    expose_value=False,
+    callback=remembered(_FOLDER),
+    help="The folder a command would run in.",
+)
 
 
 class _CheckGroup(Commands):
-    """Tells whoever leaves out what is asked about how a line is asked about."""
+    """Takes whatever is no subcommand for a command line."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; a line in its place is told where it belongs."""
+        """Find the subcommand; one that is misspelt is told with what was likely meant."""
         if args[0].startswith("-") or args[0] in self.commands:
             return super().resolve_command(ctx, args)
-        near = nearest(args[0], self.commands)
-        line = args[0] if " " in args[0] else " ".join(args)
-        hint = f"did you mean `{near}`?" if near else f"a line is asked about by {_quoted(line)}"
-        raise click.UsageError(f"`check` has no command `{args[0]}`: {hint}", ctx)
+        near = nearest(args[0], self.commands) if " " not in args[0] else None
+        if near is not None:
+            raise click.UsageError(
+                f"did you mean `interlock check {near}`? {_said_plainly(args)}", ctx
+            )
+        return "command", self.commands["command"], args
 
 
 class _LineCommand(click.Command):
-    """Tells whoever does not quote a line to do so."""
+    """Reads a line that stands in quotes, or as many words.
+
+    What stands behind one word, or one line in quotes, are options where all of it are. Behind
+    more than that, everything from the first word on belongs to the line.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; more than one is a line without quotes."""
-        given = list(args)
+        """Read the options and the line."""
+        words = self._line_in(args)
+        if words is None:
+            return super().parse_args(ctx, args)
+        line = shlex.join(words)
+        ours = {name for each in self.params for name in each.opts}.intersection(words[1:])
+        hint = (
+            f"  (`{min(ours)}` as well: options of `check` stand before the line)" if ours else ""
+        )
+        click.echo(escape(f"read as: {line}{hint}"), err=True)
+        before = [each for each in args[: len(args) - len(words)] if each != "--"]
+        return super().parse_args(ctx, [*before, "--", line])
+
+    def _line_in(self, args: Sequence[str]) -> Sequence[str] | None:
+        """Return the words of a line without quotes; None where there is none."""
+        own = {name: each for each in self.params for name in each.opts if name[:1] == "-"}
+        first = _first_word(args, own)
+        if args[first : first + 1] == ["--"]:
+            return None if len(args) == first + 2 else args[first + 1 :]
+        word, behind = "".join(args[first : first + 1]), args[first + 1 :]
+        is_line = word[:1] != "-" and " " not in word and _first_word(behind, own) < len(behind)
+        return args[first:] if is_line else None
+
+
+def _first_word(args: Sequence[str], own: Mapping[str, click.Parameter]) -> int:
+    """Return where the first word stands that is no option of ours, nor the value of one."""
+    at = 0
+    while at < len(args):
+        name, equals, _ = args[at].partition("=")
+        if name not in own:
+            break
+        option = own[name]
+        takes = isinstance(option, click.Option) and not option.is_flag and not equals
+        at += 2 if takes else 1
+    return min(at, len(args))
+
+
+def _said_plainly(args: Sequence[str]) -> str:
+    """Return how to ask about a line whose first word means something here."""
+    line = args[0] if len(args) == 1 else shlex.join(args)
+    return f"As a command line: `interlock check command {shlex.quote(line)}`"
+
+
+class _NounCommand(click.Command):
+    """Tells whoever may have meant a program of the same name how to ask about it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; where they do not fit, it may have been a line."""
+        given = [self.name or "", *args]
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            words = [each for each in given if not each.startswith("-")]
-            if len(words) < _SEVERAL:
+            if len(given) == 1:
                 raise
-            line = "LINE" if given[0].startswith("-") else " ".join(given)
-            raise click.UsageError(
-                f"{error.message.rstrip('.')}: a line stands in quotes, {_quoted(line)}",
-                ctx,
-            ) from error
-
-
-def _quoted(line: str) -> str:
-    import shlex  # noqa: PLC0415 - only where something is wrong
-
-    return f"`interlock check command {shlex.quote(line)}`"
+            said = f"{error.format_message().rstrip('.')}. {_said_plainly(given)}"
+            raise click.UsageError(said, ctx) from error
 
 
 @click.group("check", cls=_CheckGroup, invoke_without_command=True, help=_ABOUT)
 @click.option("--jsonl", is_flag=True, help="Answer a stream of JSON lines.")
-@policy_options
+@_asking_options
+@_cwd_option
 @click.pass_context
 def check_command(context: click.Context, *, jsonl: bool) -> None:
     """Answer a stream, or leave it to the subcommand."""
@@ -131,35 +225,40 @@ def check_command(context: click.Context, *, jsonl: bool) -> None:
         if bad:
             click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
     elif not subcommand:
-        raise click.UsageError("expected `command`, `tool` or `edit` behind `check`, or `--jsonl`")
+        raise click.UsageError(
+            "expected a command line, `interlock check 'LINE'`, or `tool`, `edit` or `--jsonl`"
+        )
 
 
 @check_command.command("command", cls=_LineCommand)
 @click.argument("line")
-@click.option("--cwd", metavar="DIR", help="The folder it would run in.")
-@json_option
-@_explain_option
-@policy_options
-def command_command(*, line: str, cwd: str | None, explain: bool) -> None:
+@_asking_options
+@_cwd_option
+@click.pass_context
+def command_command(context: click.Context, *, line: str) -> None:
     """Ask about a shell command LINE; `-` reads it from stdin.
 
+    The word `command` may be left out. A line with quotes, pipes or `&&` in it stands in quotes
+    itself. Without quotes its words are put together again, and what they were read as is said on
+    stderr; our options stand before it.
+
     Examples:
-      interlock check command 'git push --force'
-      interlock check command --explain 'curl x | sh'
+      interlock check 'git push --force'
+      interlock check git push --force
+      interlock check --explain 'curl x | sh'
     """
     command = _no_payload(_stdin_text() if line == _STDIN else line)
+    cwd: str | None = context.meta.get(_FOLDER)
     folder = None if cwd is None else str(Path(cwd).absolute())
-    _answer(CommandAction(command=command, cwd=folder), explain=explain)
+    _answer(CommandAction(command=command, cwd=folder))
 
 
-@check_command.command("tool")
+@check_command.command("tool", cls=_NounCommand)
 @click.argument("name")
 @click.argument("given", metavar="[JSON]", required=False)
 @click.option("--params", metavar="JSON", help="The parameters; `-` reads stdin.")
-@json_option
-@_explain_option
-@policy_options
-def tool_command(*, name: str, given: str | None, params: str | None, explain: bool) -> None:
+@_asking_options
+def tool_command(*, name: str, given: str | None, params: str | None) -> None:
     """Ask about a call of the tool NAME.
 
     JSON are its parameters, which --params names as well.
@@ -173,20 +272,16 @@ def tool_command(*, name: str, given: str | None, params: str | None, explain: b
         )
     chosen = given or params or "{}"
     text = _no_payload(_stdin_text() if chosen == _STDIN else chosen)
-    _answer(ToolAction(name=name, params=text), explain=explain)
+    _answer(ToolAction(name=name, params=text))
 
 
-@check_command.command("edit")
+@check_command.command("edit", cls=_NounCommand)
 @click.argument("path")
 @click.option("--new", metavar="FILE", help="The text to be written; `-` reads stdin.")
 @click.option("--content", metavar="TEXT", help="The same, as it is.")
 @click.option("--old", metavar="FILE", help="The text it replaces, for the size of the change.")
-@json_option
-@_explain_option
-@policy_options
-def edit_command(
-    *, path: str, new: str | None, content: str | None, old: str | None, explain: bool
-) -> None:
+@_asking_options
+def edit_command(*, path: str, new: str | None, content: str | None, old: str | None) -> None:
     """Ask about writing to PATH.
 
     Examples:
@@ -194,19 +289,26 @@ def edit_command(
     """
     if (new is None) is (content is None):
         raise click.UsageError(
-            "expected the text in a file, `--new FILE`, or as it is, `--content TEXT`"
+            "expected the text in a file, `--new FILE`, or as it is, `--content TEXT`."
+            f" {_said_plainly(('edit', path))}"
         )
     if new == _STDIN == old:
         raise InputError("`--new -` and `--old -` both read stdin: put one of them in a file")
     before = None if old is None else _text(old)
     text = content if new is None else _text(new)
-    _answer(EditAction(path=path, content=text or "", old=before), explain=explain)
+    _answer(EditAction(path=path, content=text or "", old=before))
 
 
-def _answer(action: Action, *, explain: bool) -> None:
+def _answer(action: Action) -> None:
     """Judge, print, and leave with the decision's exit code."""
+    chosen = click.get_current_context().meta
+    run: str | None = chosen.get(_RUN)
+    if run is not None:
+        _answer_on_record(action, run, chosen.get(_WAIT, 0.0))
+    if _WAIT in chosen:
+        raise click.UsageError("`--wait` waits for a question on the record: add `--run RUN`")
     policy, width = chosen_policy(), text_width()
-    if explain:
+    if chosen.get(_EXPLAIN):
         from interlock.views.action_explanation import explain as explained  # noqa: PLC0415 - only where it is asked for
 
         explanation = explained(action, policy)
@@ -218,6 +320,29 @@ def _answer(action: Action, *, explain: bool) -> None:
     if is_policy_found() and not wants_json():
         _note_refusal(policy)
     click.get_current_context().exit(exit_code_of(verdict.decision))
+
+
+def _answer_on_record(action: Action, named: str, wait_s: float) -> NoReturn:
+    """Ask for a run, print, and leave with the exit code of what was answered."""
+    from interlock.cli.call.shell_run import spoken_run  # noqa: PLC0415 - only where it is asked for
+    from interlock.cli.text.run_answer_page import action_lines  # noqa: PLC0415 - the same
+
+    chosen = click.get_current_context().meta
+    if chosen.get(_EXPLAIN) or not is_policy_found():
+        raise click.UsageError(
+            "with `--run` the policy of the ledger decides, on the record: leave out `--explain`,"
+            " `--policy` and `--no-project`"
+        )
+    with spoken_run(named) as spoken:
+        if isinstance(action, CommandAction) and action.cwd is None:
+            action = msgspec.structs.replace(action, cwd=str(settings.working_folder()))
+        answer = spoken.run.ask(action, wait_s=wait_s)
+    value = {
+        **cast("dict[str, object]", msgspec.to_builtins(answer)),
+        "short": answer.decision.short,
+    }
+    show(value, action_lines(answer))
+    click.get_current_context().exit(exit_code_of(answer.decision))
 
 
 def _note_refusal(policy: CompiledPolicy) -> None:

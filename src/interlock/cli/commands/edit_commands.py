@@ -89,7 +89,7 @@ Examples:
   interlock edit --dry-run < edits.json
 """
 _TASK: Final = "edit files from the command line"
-_NO_CLAIM: Final = "partial"
+_NO_CLAIM: Final = "applied"
 """How a run of its own ends: that edits were made does not say that any work is done."""
 
 

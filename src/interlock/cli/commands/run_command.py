@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-import signal
-import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from interlock import settings
 from interlock.cli.call.duration import Duration
-from interlock.cli.call.options import chosen_place, ledger_call, wants_json
-from interlock.cli.text.render import escape
-from interlock.errors import InputError, InterlockError, LedgerError
+from interlock.cli.call.options import chosen_place, json_option, ledger_option, wants_json
+from interlock.cli.call.supervised_command import (
+    absolute_place,
+    be_ready,
+    command_environment,
+    require_program,
+    run_budget,
+    run_speaker,
+)
+from interlock.cli.commands.run_word_commands import RUN_WORDS
+from interlock.errors import InterlockError, LedgerError
 from interlock.extras import require_extra
-from interlock.model.budget import Budget, Dimension
 from interlock.model.question_fields import RunFields
 from interlock.service.interlock import Interlock
+from interlock.service.people.run_speaker import SUPERVISED
 from interlock.service.whereabouts import running_server
-from interlock.views.lookup import SHORT
 from interlock.views.units import json_text
 
 if TYPE_CHECKING:
@@ -40,17 +42,20 @@ from its time Interlock tells whether it should go on. A pause stops every proce
 person lets it go on (`interlock resume RUN`), a stop ends them all (`interlock halt RUN`). What it
 leaves in the background ends with it.
 
+A shell script is governed line by line with the commands below: `interlock run start --task TEXT`
+begins a run, `interlock run exec -- COMMAND` runs one line of it. They stand right behind `run`; a
+program of that name is run with `interlock run -- start`.
+
 Exit code: the command's own (128 + N where signal N ended it); 4 where it must not run, 124 where
-its time was over, 125 where Interlock stopped it or does not take it for done; 1 and 2 where
-nothing was started, because something is missing or the call is wrong.
+its time was over, 125 where Interlock stopped it or does not take it for done, 126 where it cannot
+be run, 127 where there is no such program; 1 and 2 where nothing was started, because something
+is missing or the call is wrong.
 
 Examples:
   interlock run -- aider --message 'fix the tests'
   interlock run --wall-time 1h --budget tokens=200000 -- ./agent.sh
   interlock run --sandbox --write ~/.cache -- python agent.py
 """
-_STREAMS: Final = 3
-_BY_SIGNAL: Final = 128
 _TEMPORARY: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what a sandbox leaves writable
 _SERVER_WITHIN_S: Final = 30.0
 _NAP_S: Final = 0.02
@@ -58,7 +63,28 @@ _IDLE_S: Final = 86_400
 """Whoever loses us still ends, some day."""
 
 
-@ledger_call("run", help=_ABOUT)
+class _RunGroup(click.Group):
+    """Runs whatever it is given, unless the first word is one of its own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click calls it so
+        """Return the words in the order in which a script says them."""
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options, and note whether the first word is one of its own."""
+        ctx.obj = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the word, or else what runs any command."""
+        if ctx.obj:
+            return super().resolve_command(ctx, args)
+        return _supervised_command.name, _supervised_command, ["--", *args]
+
+
+@click.group("run", cls=_RunGroup, commands=RUN_WORDS, help=_ABOUT)
 @click.option("--task", metavar="TEXT", help="What it is to do; without it, the command.")
 @click.option("--agent", metavar="NAME", help="Whose run it is; without it, the program's name.")
 @click.option("--project", metavar="NAME", default="default", help="The project it belongs to.")
@@ -90,8 +116,23 @@ _IDLE_S: Final = 86_400
     type=click.Path(exists=True, path_type=Path),
     help="What it may write to as well; may be given again.",
 )
+@json_option
+@ledger_option
+def run_command(**_options: object) -> None:
+    """Leave it to the word, or to what runs any command."""
+
+
+@click.command("run", hidden=True)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run_command(
+@click.pass_context
+def _supervised_command(context: click.Context, *, command: Sequence[str]) -> None:
+    """Run a command, governed, with the options that stand in front of it."""
+    options = {} if context.parent is None else context.parent.params
+    _supervise(command, **options)
+
+
+def _supervise(
+    command: Sequence[str],
     *,
     task: str | None,
     agent: str | None,
@@ -100,23 +141,22 @@ def run_command(
     wall_time: int | None,
     sandbox: str | None,
     writes: Sequence[Path],
-    command: Sequence[str],
 ) -> None:
-    """Run a command, governed."""
-    _be_ready()
+    be_ready()
     program = command[0]
-    if shutil.which(program) is None:
-        raise InputError(f"there is no program `{program}` to run: see `PATH`, or name its file")
+    if program in run_command.commands:
+        require_program(program, f"`interlock run {program}` has its options behind it")
+    require_program(program)
     if writes and sandbox is None:
         raise click.UsageError("`--write` says what a sandbox leaves writable: add `--sandbox`")
-    budget = _budget(budgets, wall_time)
+    budget = run_budget(budgets, wall_time)
     from interlock.adapters.supervision.supervisor import Supervisor  # noqa: PLC0415 - only where it is needed
 
     folder = settings.working_folder()
     with Interlock.open(chosen_place()) as interlock, ExitStack() as stack:
         held = None if sandbox is None else _sandbox(interlock, sandbox, folder, writes, project)
         fields: RunFields = {
-            "client": "interlock-run",
+            "client": SUPERVISED,
             "project": project,
             "workspace": folder,
             "tree_budget": budget,
@@ -125,14 +165,14 @@ def run_command(
             # Whoever has a token is named by that, unless it says otherwise.
             fields["agent"] = agent or Path(program).name
         run = interlock.run(task or shlex.join(command), **fields)
-        say = _speaker(run.id)
+        say = run_speaker(run.id)
         try:
             if held is not None:
                 for note in held.notes:
                     say(note)
                 stack.enter_context(_server())
             ending = Supervisor(interlock, run, say, sandbox=held).supervise(
-                command, folder=folder, environment=_environment()
+                command, folder=folder, environment=command_environment()
             )
         except BaseException:
             with suppress(InterlockError):
@@ -141,27 +181,6 @@ def run_command(
     if wants_json():
         click.echo(json_text(ending._asdict()), err=True)
     click.get_current_context().exit(ending.exit_code)
-
-
-# Whatever stands behind the command's name is the command's own.
-run_command.allow_interspersed_args = False
-
-
-def _leave(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - the shape of a handler
-    """Close what is open, where nothing runs yet or any more."""
-    sys.exit(_BY_SIGNAL + number)
-
-
-def _be_ready() -> None:
-    """Leave in good order when told to, and let nothing else have a standard stream's number."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _leave)
-    for number in range(_STREAMS):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
 
 
 def _sandbox(
@@ -190,7 +209,7 @@ def _sandbox(
 
 
 def _server_places() -> settings.ServerPlaces:
-    return settings.current_server_places(_absolute(chosen_place()))
+    return settings.current_server_places(absolute_place())
 
 
 @contextmanager
@@ -201,7 +220,7 @@ def _server() -> Generator[None]:
         return
     from interlock.cli.commands.hook_command import start_server  # noqa: PLC0415 - only for a sandbox
 
-    server = start_server(_environment(), idle_s=_IDLE_S)
+    server = start_server(command_environment(), idle_s=_IDLE_S)
     try:
         until = time.monotonic() + _SERVER_WITHIN_S
         while running_server(_server_places()) is None and time.monotonic() < until:
@@ -214,34 +233,3 @@ def _server() -> Generator[None]:
     finally:
         server.terminate()
         server.wait()
-
-
-def _environment() -> Mapping[str, str]:
-    """Return what the command knows: of the ledger that was chosen as well."""
-    return {**settings.environment(), "INTERLOCK_LEDGER": _absolute(chosen_place())}
-
-
-def _absolute(place: str) -> str:
-    return place if "://" in place else str(Path(place).expanduser().absolute())
-
-
-def _budget(given: Sequence[str], wall_time: int | None) -> Budget | None:
-    """Return what the run may use, from words such as `tokens=200000`."""
-    known = {each.value: each for each in Dimension}
-    fields: dict[str, Any] = {} if wall_time is None else {"wall_time_s": wall_time}
-    for each in given:
-        key, _, value = each.partition("=")
-        if key not in known or not value:
-            named = ", ".join(f"`{name}`" for name in known)
-            raise InputError(f"`--budget {each}`: expected KEY=VALUE, with a KEY of {named}")
-        if known[key] is not Dimension.COST and not value.isdecimal():
-            raise InputError(f"`--budget {each}`: expected a whole number behind `{key}=`")
-        fields[key.replace("-", "_")] = value if known[key] is Dimension.COST else int(value)
-    return Budget(**fields) if fields else None
-
-
-def _speaker(run_id: str) -> Callable[[str], None]:
-    """Return what tells the person at the terminal, or the program, what happens."""
-    if wants_json():
-        return lambda text: click.echo(json_text({"run": run_id, "said": text}), err=True)
-    return lambda text: click.echo(escape(f"interlock run {run_id[:SHORT]}: {text}"), err=True)

@@ -95,7 +95,10 @@ def _behind_verbs(program: str, argv: list[Word], programs: Programs) -> tuple[P
         known = programs.of(key)
         index += 1
         if known.wraps is None or not known.wraps.by_verb:
-            return known, index
+            # A word right behind the verb may be one of its own: `interlock run exec`.
+            word = argv[index].text if index < len(argv) else ""
+            deeper = programs.entries.get(f"{key} {word}")
+            return (known, index) if deeper is None else (deeper, index + 1)
     return UNKNOWN_PROGRAM, len(argv)
 
 

@@ -276,13 +276,15 @@ _UNSUCCESSFUL: Final = frozenset(
     " incomplete interrupted killed partial stopped terminated timed-out timeout unfinished"
     " unsuccessful".split()
 )
+_CLAIMS_NOTHING: Final = _UNSUCCESSFUL | {"applied"}
+"""That edits were applied says of no work that it is done, or that it failed."""
 _NOT_A_CLAIM: Final = (StopVeto.AWAITING_USER, StopVeto.REFUSED, StopVeto.HARD_STOP)
 _ENDING: Final = (Authority.STOP, Authority.CREDIT)
 
 
 def claims_success(outcome: str) -> bool:
     """Whether a run that ends so says that its work is done; any word that nobody knows does."""
-    return outcome.strip().lower().replace(" ", "-").replace("_", "-") not in _UNSUCCESSFUL
+    return outcome.strip().lower().replace(" ", "-").replace("_", "-") not in _CLAIMS_NOTHING
 
 
 def is_claim(ruled: Ruling, stop: StopDecision) -> bool:

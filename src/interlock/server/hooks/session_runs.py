@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from interlock import processes, settings
-from interlock.errors import InputError, NotPermittedError
+from interlock.errors import InputError
 from interlock.model.hook import HookCall, HookSession
 from interlock.model.principal import Principal
 from interlock.model.run import RunState, RunStatus
 from interlock.service.governor import Driver, Governor
 from interlock.service.operations import Operations
-from interlock.service.people.operators import token_names
+from interlock.service.people.run_speaker import check_name, check_own
 from interlock.service.policies.policy_files import load_policy
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records.runs import ELSEWHERE, NewRun
@@ -73,7 +73,8 @@ class SessionRuns:
             return known
         if asker.principal is None:
             asked = f"session `{session.id}` says that it is of"
-            await self._driver.outside(lambda: self._check_name(session.agent, asked))
+            ledger = self._governor.ledger
+            await self._driver.outside(lambda: check_name(ledger, session.agent, asked))
         above = await self._above(session, call, asker)
         project = await self._driver.outside(lambda: self._project_of(session, call))
         for number in range(_MOST_RUNS):
@@ -142,22 +143,8 @@ class SessionRuns:
     async def check_may_ask(self, run_id: str, asker: Asker) -> None:
         """Refuse to ask for a run whose agent has a token to show, and shows none or another's."""
         await self._driver.outside(
-            lambda: self._check_own(self._governor.run(run_id), asker.principal)
+            lambda: check_own(self._governor.ledger, self._governor.run(run_id), asker.principal)
         )
-
-    def _check_own(self, run: RunState, principal: Principal | None) -> None:
-        if principal is None:
-            self._check_name(run.agent, f"run `{run.id}` is one of")
-        elif principal.name != run.agent:
-            raise NotPermittedError(
-                f"run `{run.id}` is not one of `{principal.name}`: an agent asks for its own"
-            )
-
-    def _check_name(self, agent: str, asked: str) -> None:
-        if agent in token_names(self._governor.ledger):
-            raise NotPermittedError(
-                f"{asked} `{agent}`, who has a token: ask over HTTP, and show it"
-            )
 
     def _project_of(self, session: HookSession, call: HookCall) -> str:
         """Return the project that a session works in; by its policy it is judged from here on.
