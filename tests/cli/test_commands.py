@@ -100,6 +100,10 @@ Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
 
   Ask whether a command, a tool call or an edit may happen.
 
+  Whatever is no subcommand is a command line. Options stand before the line.
+  With --run the question is asked for that run, on the record: where a person
+  must approve, they find it in `interlock approvals`.
+
   Exit code: 0 allow or warn, 3 ask, 4 deny; 1 when the policy or the
   environment is at fault, 2 when the call is wrong or its input cannot be read.
 
@@ -113,7 +117,8 @@ Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
   an error, the stream goes on, and the exit code at its end is 0.
 
   Examples:
-    interlock check command 'git push --force'
+    interlock check 'git push --force'
+    interlock check tool Bash '{"command": "ls"}'
     interlock check --jsonl < questions.jsonl
 
 Options:

@@ -51,14 +51,15 @@ _RUN: Final = "[RUN]"
 _ABOUT_START: Final = """\
 Begin a run for a script, and print its id.
 
-It prints nothing else, so that a script can keep it.
+It prints nothing else, so that a script can keep it: `export INTERLOCK_RUN=$(interlock run start
+--task "nightly cleanup")`.
 
 The commands behind it mean the run that `INTERLOCK_RUN` names, unless they name another one. The
 run belongs to the script: only what the script starts speaks for it, and decides nothing.
 
 Examples:
   interlock run start --task "nightly cleanup" --budget tokens=200000
-  export INTERLOCK_RUN=$(interlock run start --task "nightly cleanup" --wall-time 10m)
+  interlock run start --task "fix the tests" --wall-time 1h --agent aider
 """
 _ABOUT_STEP: Final = """\
 Ask whether a run should go on.
@@ -71,7 +72,6 @@ at fault, 2 when the call is wrong.
 
 Examples:
   interlock run step RUN
-  while interlock run step; do ./one-turn.sh || break; done
 """
 _ABOUT_EXEC: Final = """\
 Run one command of a run, if it may run.
@@ -85,7 +85,7 @@ Interlock stopped it, 127 where there is no such program.
 
 Examples:
   interlock run exec --run RUN -- make test
-  interlock run exec --wait 10m -- git push
+  interlock run exec --run RUN --wait 10m -- git push --force
 """
 _ABOUT_OBSERVE: Final = """\
 Report what an action did.
@@ -94,7 +94,7 @@ Its exit code, its output, the tokens that were used. Without ACTION, the latest
 allowed and not reported on yet. Tokens alone are reported without an action: a model was called.
 
 Examples:
-  interlock run observe --exit-code $? --output log
+  interlock run observe RUN --exit-code 0 --output build.log
   interlock run observe RUN --model MODEL --input-tokens 1200 --output-tokens 300
 """
 _ABOUT_DONE: Final = """\
@@ -107,7 +107,6 @@ decide first, 4 the run is stopped.
 
 Examples:
   interlock run done --run RUN "All tests pass. The task is complete."
-  until interlock run done - < reply.txt; do ./one-turn.sh > reply.txt; done
 """
 _ABOUT_END: Final = """\
 End a run.
@@ -119,7 +118,7 @@ Exit code: 0 ended, 5 the completion checks fail: the run goes on.
 
 Examples:
   interlock run end RUN
-  trap 'interlock run end --failed' EXIT
+  interlock run end RUN --failed
 """
 _wait_option: Final = click.option(
     "--wait",
