@@ -14,7 +14,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock, make_operator
-from interlock import Interlock, RunState, processes
+from interlock import Interlock, processes
+from interlock.types import RunState
 from patience import LONG_ENOUGH_S
 from terminal import at_terminal
 
