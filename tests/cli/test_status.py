@@ -11,6 +11,7 @@ import pytest
 
 from cli.asking import interlock
 from cli.ledgers import Story
+from interlock import Interlock, load_policy
 from server.served import serving_apart
 
 
@@ -25,12 +26,67 @@ def test_without_a_server_it_shows_what_waits(story: Story) -> None:
     assert value["waiting"][0]["approval"] == story.approval
 
 
-def test_without_a_ledger_it_says_so(place: str) -> None:
-    refused = interlock("status")
+def test_without_a_ledger_it_says_so_and_makes_none(place: str) -> None:
+    shown = interlock("status")
 
-    assert refused.exit_code == 1
-    assert "there is no ledger" in refused.stderr
+    assert shown.exit_code == 0, shown.stderr
+    assert "no ledger yet" in shown.stdout
     assert not Path(place).exists()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with one client in it, and nothing else on the machine."""
+    for name in ("HOME", "XDG_CONFIG_HOME", "INTERLOCK_CONFIG_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "no-programs"))
+    monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "ledger.db"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".claude").mkdir()
+    return tmp_path
+
+
+def test_it_says_what_is_governed_and_what_comes_next(home: Path) -> None:
+    before = interlock("status").stdout
+    interlock("install", "claude-code", "--yes")
+    after = interlock("status").stdout
+    value = json.loads(interlock("status", "--json").stdout)
+
+    assert "OPEN  claude-code: no hooks, it acts unasked" in before
+    assert before.splitlines()[-1].startswith("next  interlock install claude-code")
+    assert "GOVERNED  claude-code: asks before it acts (user)" in after
+    assert "preset balanced (the default)" in after
+    assert after.splitlines()[-1].startswith("next  interlock setup")
+    assert value["clients"] == [{"client": "claude-code", "scopes": ["user"], "problems": []}]
+    assert (value["policy"]["preset"], value["next"]) == ("balanced", "interlock setup")
+
+    settings = home / ".claude" / "settings.json"
+    hooks = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**hooks, "disableAllHooks": True}))
+    broken = interlock("status").stdout
+    assert "BROKEN  claude-code: " in broken
+    assert broken.splitlines()[-1].startswith("next  interlock doctor")
+
+    settings.write_text("{")
+    assert "BROKEN  claude-code: " in interlock("status").stdout
+
+
+def test_it_counts_what_would_have_been_stopped(home: Path) -> None:
+    interlock("init", "--preset", "observe")
+    with Interlock.open(home / "ledger.db", policy=load_policy(project=None)) as opened:
+        run = opened.run("t")
+        run.command("git push --force")
+        run.finish("done")
+    shown = interlock("status").stdout
+    value = json.loads(interlock("status", "--json").stdout)
+    [listed] = json.loads(interlock("runs", "--json").stdout)
+
+    assert "would have been: 1 asked" in shown
+    assert "git.push-force 1" in shown
+    assert value["would_have"] == listed["would_have"] == {"require-confirmation": 1}
+    assert "1 asked" in interlock("runs").stdout
+    assert "would have been: 1 asked" in interlock("show", run.id).stdout
 
 
 def test_a_server_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

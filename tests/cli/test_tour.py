@@ -25,6 +25,20 @@ class Visitor:
             assert piece, f"{text!r} never came"
             self.seen += piece
 
+    def goes_on_until(self, end: str) -> list[str]:
+        """Press Enter on one screen after the other; return what each of them showed."""
+        screens: list[str] = []
+        while not screens or end not in screens[-1]:
+            start = len(self.seen)
+            while not any(each in self.seen[start:] for each in ("q leaves", end)):
+                piece = self._read()
+                assert piece, f"{end!r} never came"
+                self.seen += piece
+            screens.append(self.seen[start:])
+            if end not in screens[-1]:
+                self.types("")
+        return screens
+
     def types(self, text: str) -> None:
         os.write(self._terminal, f"{text}\n".encode())
 
@@ -52,10 +66,7 @@ def a_visitor(*arguments: str) -> Generator[tuple[Visitor, subprocess.Popen[byte
 
 def test_visitor_goes_from_chapter_to_chapter_and_asks_own_questions() -> None:
     with a_visitor("tour") as (visitor, process):
-        for _ in range(11):
-            visitor.waits_for("q leaves")
-            visitor.types("")
-        visitor.waits_for("An empty line ends")
+        screens = visitor.goes_on_until("An empty line ends")
         visitor.types("rm -rf /")
         visitor.waits_for("filesystem.delete-root")
         visitor.types("")
@@ -63,6 +74,8 @@ def test_visitor_goes_from_chapter_to_chapter_and_asks_own_questions() -> None:
 
     assert process.returncode == 0
     assert "where to go on" in visitor.seen
+    assert len(screens) > 12
+    assert max(screen.count("\n") for screen in screens) <= 23
 
 
 def test_visitor_can_leave_at_any_time() -> None:

@@ -6,9 +6,9 @@ from functools import cache
 
 from interlock import CompiledPolicy, Finding, Verdict
 from interlock.policy.actions.conditions import complaint_about
-from interlock.policy.config.layers import Role, default_layer, merge
+from interlock.policy.config.layers import Role, merge
 from interlock.policy.config.parser import read_layer
-from interlock.service.policies.builtin_rules import default_lists, known_rules
+from interlock.service.policies.builtin_rules import builtin_layer, known_rules
 from interlock.service.policies.policy_files import compile_policy
 from policy.files import wrapped
 
@@ -20,7 +20,7 @@ def gates_with(user: str) -> CompiledPolicy:
     layer = read_layer(
         "policy.toml", user, Role.USER, known=known, compile_condition=complaint_about
     )
-    return compile_policy(merge([default_layer(default_lists()), layer], known))
+    return compile_policy(merge([builtin_layer(), layer], known))
 
 
 def by_gate(verdict: Verdict, gate: str) -> list[Finding]:

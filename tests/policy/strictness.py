@@ -14,12 +14,21 @@ from interlock.policy.config.run_sections import Budgets, Evaluators, Loops, Rev
 from interlock.policy.config.stop_section import Stops
 from policy.files import KNOWN
 
-_RANKS = {"off": 0, "warn": 1, "allow-with-undo": 2, "require-confirmation": 3, "block": 4}
+_RANKS = {
+    "off": 0,
+    "observe": 1,
+    "warn": 2,
+    "allow-with-undo": 3,
+    "require-confirmation": 4,
+    "block": 5,
+}
+_PRESETS = ["observe", "balanced", "strict"]
 
 
 def loosened_parts(below: Policy, above: Policy) -> set[str]:
     """Return the parts of a policy in which `above` is less strict than `below`."""
     return {
+        *_modes(below, above),
         *_limits(below, above),
         *_tool_allowlist(below, above),
         *_tools(below.tools, above.tools),
@@ -39,6 +48,19 @@ def loosened_parts(below: Policy, above: Policy) -> set[str]:
         *_loop(below.loop, above.loop),
         *_rules(below, above),
     }
+
+
+def _modes(below: Policy, above: Policy) -> Iterator[str]:
+    if _PRESETS.index(above.preset) < _PRESETS.index(below.preset):
+        yield "preset"
+    for name, before, after in (
+        ("mode", below, above),
+        ("steps.mode", below.steps, above.steps),
+        ("stops.mode", below.stops, above.stops),
+        ("reviews.mode", below.reviews, above.reviews),
+    ):
+        if before.mode == "enforce" and after.mode == "observe":
+            yield name
 
 
 def _limits(below: Policy, above: Policy) -> Iterator[str]:

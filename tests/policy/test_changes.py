@@ -99,7 +99,7 @@ def test_tells_every_change_once():
 `budgets.run.tool-calls`: taken away (was 10)
 `budgets.prices.small`: input-usd 0.5 → 0.25
 `evaluators.forbidden-commands`: adds "sudo"
-`rules.new`: set to block when false
+`rules.new`: set to deny when false
 `rules.old`: taken away (was warn when true)\
 """)
 

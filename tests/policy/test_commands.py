@@ -39,7 +39,12 @@ def user_file(project: Path) -> Path:
 def test_init_writes_a_users_policy_that_only_the_owner_can_read(project: Path):
     result = run("init")
 
-    assert (result.exit_code, result.output) == (0, f"wrote {user_file(project)}\n")
+    wrote, *_, last = result.output.splitlines()
+    assert (result.exit_code, wrote) == (0, f"WROTE  {user_file(project)}")
+    assert "preset balanced (from the user's file)" in result.output
+    assert "5,000 tool calls" in result.output
+    assert last.startswith("next  interlock status")
+    assert len(user_file(project).read_text().splitlines()) <= 40
     assert stat.S_IMODE(user_file(project).stat().st_mode) == 0o600
 
 
@@ -55,8 +60,37 @@ def test_init_writes_a_fresh_key_each_time(project: Path):
 def test_init_writes_a_projects_policy(project: Path):
     result = run("init", "--project")
 
-    assert (result.exit_code, result.output) == (0, f"wrote {project / 'interlock.toml'}\n")
+    assert result.exit_code == 0
+    assert result.output.startswith(f"WROTE  {project / 'interlock.toml'}\n")
     assert run("policy", "show").exit_code == 0
+
+
+@pytest.mark.parametrize("whose", ["--user", "--project"])
+@pytest.mark.parametrize("more", [(), ("--full",)], ids=["short", "full"])
+def test_init_writes_the_preset_that_is_wanted(project: Path, whose: str, more: tuple[str, ...]):
+    value = msgspec.json.decode(run("init", whose, "--preset", "strict", *more, "--json").output)
+
+    assert value["wrote"] in (str(user_file(project)), str(project / "interlock.toml"))
+    assert value["policy"]["preset"] == "strict"
+    assert value["policy"]["limits"]["wall-time-s"] == 28_800
+    assert (value["policy_refused"], value["next"]) == (None, "interlock status")
+
+
+def test_init_writes_no_project_policy_that_would_loosen(project: Path):
+    result = run("init", "--project", "--preset", "observe")
+
+    assert result.exit_code == 2
+    assert "`observe` is milder than `balanced`, which your own policy has" in result.output
+    assert not (project / "interlock.toml").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_init_of_a_project_keeps_the_preset_of_the_user():
+    run("init", "--preset", "strict")
+    run("init", "--project")
+
+    [line] = [each for each in run("policy", "show").output.splitlines() if "  preset  " in each]
+    assert line.split() == ["user", "preset", '"strict"']
 
 
 def test_init_does_not_replace_a_file_unasked(project: Path):
@@ -94,7 +128,7 @@ def test_show_never_tells_the_fingerprint_key(project: Path):
     [line] = [
         line for line in user_file(project).read_text().splitlines() if line.startswith("finger")
     ]
-    key = line.partition('"')[2].rstrip('"')
+    key = line.split('"')[1]
 
     assert len(key) == 64
     assert key not in run("policy", "show").output

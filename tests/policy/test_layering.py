@@ -196,14 +196,13 @@ LOOSENED = [
         "",
         "[destructive-ops.rules]\n'git.push-force' = 'warn'",
         'destructive-ops.rules."git.push-force": `"warn"` is looser than '
-        '`"require-confirmation"` of the built-in rules',
+        '`"ask"` of the built-in rules',
         id="a weaker rule",
     ),
     pytest.param(
         "[destructive-ops.rules]\n'git.push-force' = 'block'",
         "[destructive-ops.rules]\n'git.push-force' = 'require-confirmation'",
-        'destructive-ops.rules."git.push-force": `"require-confirmation"` is looser than '
-        '`"block"` of policy.toml',
+        'destructive-ops.rules."git.push-force": `"ask"` is looser than `"deny"` of policy.toml',
         id="a rule weaker than the user's",
     ),
     pytest.param(
@@ -221,13 +220,13 @@ LOOSENED = [
     pytest.param(
         "",
         entry("~/.ssh/**", "warn"),
-        'protected-paths.entries."~/.ssh/**": `"warn"` is looser than `"block"` of defaults.toml',
+        'protected-paths.entries."~/.ssh/**": `"warn"` is looser than `"deny"` of defaults.toml',
         id="a protected path, less strictly",
     ),
     pytest.param(
         "",
         entry("~/.ssh/**", "off"),
-        'protected-paths.entries."~/.ssh/**": `"off"` is looser than `"block"` of defaults.toml',
+        'protected-paths.entries."~/.ssh/**": `"off"` is looser than `"deny"` of defaults.toml',
         id="a protected path off",
     ),
     pytest.param(
@@ -251,7 +250,7 @@ LOOSENED = [
     pytest.param(
         "",
         "[budgets]\nunpriced = 'off'",
-        'budgets.unpriced: `"off"` is looser than `"require-confirmation"` of defaults.toml',
+        'budgets.unpriced: `"off"` is looser than `"ask"` of defaults.toml',
         id="a weaker answer to a price not known",
     ),
     pytest.param(
@@ -269,7 +268,7 @@ LOOSENED = [
     pytest.param(
         "",
         "[tool-names]\nopaque = 'warn'",
-        'tool-names.opaque: `"warn"` is looser than `"require-confirmation"` of defaults.toml',
+        'tool-names.opaque: `"warn"` is looser than `"ask"` of defaults.toml',
         id="a weaker answer to opaque tools",
     ),
     pytest.param(

@@ -38,7 +38,7 @@ CARRIER = "[[tools.carriers]]\ntools = ['x']\n"
         pytest.param(
             "[destructive-ops.rules]\n'git.push-force' = false",
             'destructive-ops.rules."git.push-force": `false` is a truth value; '
-            "expected `off`, `warn`, `allow-with-undo`, `require-confirmation` or `block`",
+            "expected `off`, `observe`, `warn`, `allow-with-undo`, `ask` or `deny`",
             id="a-flag-for-a-decision",
         ),
         pytest.param(

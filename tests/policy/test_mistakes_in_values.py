@@ -78,38 +78,33 @@ RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
         ),
         pytest.param(
             "[secrets]\ndecision = ['block']",
-            "secrets.decision: `[...]` is a list; "
-            "expected `warn`, `require-confirmation` or `block`",
+            "secrets.decision: `[...]` is a list; expected `warn`, `ask` or `deny`",
             id="a-list-for-a-word",
         ),
         pytest.param(
             "[secrets]\ndecision = {}",
-            "secrets.decision: `{...}` is a table; "
-            "expected `warn`, `require-confirmation` or `block`",
+            "secrets.decision: `{...}` is a table; expected `warn`, `ask` or `deny`",
             id="a-table-for-a-word",
         ),
         pytest.param(
             "[secrets]\ndecision = 'Block'",
             'secrets.decision: `"Block"` is unknown; '
-            "expected `warn`, `require-confirmation` or `block`; did you mean `block`?",
+            "expected `warn`, `ask` or `deny`; did you mean `block`?",
             id="a-misspelt-word",
         ),
         pytest.param(
             "[secrets]\ndecision = 'allow'",
-            'secrets.decision: `"allow"` is unknown; '
-            "expected `warn`, `require-confirmation` or `block`",
+            'secrets.decision: `"allow"` is unknown; expected `warn`, `ask` or `deny`',
             id="allow-is-no-decision",
         ),
         pytest.param(
             f"[secrets]\ndecision = '{'b' * 100}\\'",
-            f'secrets.decision: `"{"b" * 79}...` is unknown; '
-            "expected `warn`, `require-confirmation` or `block`",
+            f'secrets.decision: `"{"b" * 79}...` is unknown; expected `warn`, `ask` or `deny`',
             id="an-endless-value",
         ),
         pytest.param(
             '[secrets]\ndecision = "\\u001b[2J"',
-            'secrets.decision: `"\\u001b[2J"` is unknown; '
-            "expected `warn`, `require-confirmation` or `block`",
+            'secrets.decision: `"\\u001b[2J"` is unknown; expected `warn`, `ask` or `deny`',
             id="a-value-that-a-terminal-would-obey",
         ),
         pytest.param(

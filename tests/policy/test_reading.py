@@ -24,7 +24,7 @@ denny = []
 type = "record"
 
 [destructive-ops]
-unresolved = "ask"
+unresolved = "perhaps"
 scratch-folders = "build"
 
 [destructive-ops.packs]
@@ -64,8 +64,9 @@ def test_names_twenty_mistakes_at_once():
 policy.toml: version: `2` is out of range; expected `1`
 policy.toml: colour: unknown key; expected `approvals`, `budgets`, `destructive-ops`,
     `diff-size`, `edits`, `evaluators`, `layers`, `ledger`, `limits`, `loop`, `loops`,
-    `notifications`, `parameter-names`, `protected-paths`, `reviews`, `rules`, `secrets`,
-    `steps`, `stops`, `tool-allowlist`, `tool-names`, `tools`, `undo` or `version`
+    `mode`, `notifications`, `parameter-names`, `preset`, `protected-paths`, `reviews`,
+    `rules`, `secrets`, `steps`, `stops`, `tool-allowlist`, `tool-names`, `tools`, `undo` or
+    `version`
 policy.toml: limits.command-bytes: `"64k"` is text; expected a whole number from 1024 to
     1048576
 policy.toml: limits.nesting: `1000` is out of range; expected a whole number from 4 to 64
@@ -74,14 +75,14 @@ policy.toml: tool-allowlist.allow[1]: `7` is a whole number; expected text
 policy.toml: tool-allowlist.denny: unknown key; did you mean `deny`?
 policy.toml: tools.schemas.fetch.type: not a JSON Schema: "record" is not valid under any of
     the schemas listed in the 'anyOf' keyword
-policy.toml: destructive-ops.unresolved: `"ask"` is unknown; expected `off`, `warn`,
-    `require-confirmation` or `block`
+policy.toml: destructive-ops.unresolved: `"perhaps"` is unknown; expected `off`, `warn`,
+    `ask` or `deny`
 policy.toml: destructive-ops.scratch-folders: `"build"` is text; expected a list
 policy.toml: destructive-ops.packs.gti: unknown pack; did you mean `git`?
 policy.toml: destructive-ops.rules."git.push-forc": unknown command rule; did you mean
     `git.push-force`?
 policy.toml: destructive-ops.rules."filesystem.rm-root": `"never"` is unknown; expected
-    `off`, `warn`, `allow-with-undo`, `require-confirmation` or `block`
+    `off`, `observe`, `warn`, `allow-with-undo`, `ask` or `deny`
 policy.toml: secrets.allow[0]: `"test-(?=fixture)"` is not an RE2 pattern: lookaround is not
     supported at position 5
 policy.toml: secrets.allow[1]: `"[a-"` is not an RE2 pattern: missing ] at position 0
@@ -89,7 +90,7 @@ policy.toml: secrets.fingerprint-key: the key has 5 characters; expected none or
     32: `interlock init --user` writes a fresh one
 policy.toml: diff-size.thresh-old: unknown key; did you mean `threshold`?
 policy.toml: protected-paths.entries[0].decision: `"forbid"` is unknown; expected `off`,
-    `warn`, `require-confirmation` or `block`
+    `warn`, `ask` or `deny`
 policy.toml: rules[0].id: `"No Deploys"` is not an id; expected an id of lower-case letters,
     digits, `.`, `_` and `-`
 policy.toml: rules[0].when: `"size(("` is not a CEL condition: missing `)`\

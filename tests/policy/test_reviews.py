@@ -269,8 +269,7 @@ def test_whatever_loads_can_be_reviewed_by(document: Document):
         ),
         pytest.param(
             "[edits]\nfuzzy-matches = 'on'",
-            'edits.fuzzy-matches: `"on"` is unknown; '
-            "expected `off`, `warn`, `require-confirmation` or `block`",
+            'edits.fuzzy-matches: `"on"` is unknown; expected `off`, `warn`, `ask` or `deny`',
             id="an-unknown-answer",
         ),
         pytest.param(
@@ -351,7 +350,7 @@ def test_a_project_may_tighten(user: str, project: str):
             "[edits]\nfuzzy-matches = 'block'",
             "[edits]\nfuzzy-matches = 'warn'",
             "edits.fuzzy-matches",
-            '`"warn"` is looser than `"block"` of',
+            '`"warn"` is looser than `"deny"` of',
         ),
         (
             "",

@@ -36,7 +36,7 @@ def as_sets(settings: Stops) -> dict[str, object]:
 
 
 def test_every_value_of_a_profile_has_a_key():
-    own = {"profile", "auto_continue", "credit", "models"}
+    own = {"profile", "mode", "auto_continue", "credit", "models"}
 
     assert {key.name.replace("-", "_") for key in PROFILE_KEYS} == {*Stops.__struct_fields__} - own
 

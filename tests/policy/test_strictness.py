@@ -59,4 +59,4 @@ def _policy_with(key: Key, value: object) -> Policy:
         section["enabled"] = True
     if value is not None:
         section[key.name] = value
-    return merged(toml({key.section: section})).policy
+    return merged(toml({key.section: section} if key.section else section)).policy

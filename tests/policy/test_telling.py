@@ -19,7 +19,7 @@ FINGERPRINT_KEY = "0f" * 32
 
 
 def test_a_fresh_user_file_sets_nothing_but_the_fingerprint_key():
-    policy = merged(user_starter(DEFAULTS, fingerprint_key=FINGERPRINT_KEY))
+    policy = merged(user_starter(DEFAULTS, preset=None, fingerprint_key=FINGERPRINT_KEY))
 
     assert [path for path, origin in policy.origins.items() if origin == "user"] == [
         "secrets.fingerprint-key"
@@ -28,16 +28,19 @@ def test_a_fresh_user_file_sets_nothing_but_the_fingerprint_key():
 
 
 def test_a_fresh_user_file_without_its_key_equals_the_defaults():
-    assert merged(user_starter(DEFAULTS, fingerprint_key="")).hash == merged().hash
+    assert merged(user_starter(DEFAULTS, preset=None, fingerprint_key="")).hash == merged().hash
 
 
 def test_a_fresh_project_file_equals_the_defaults():
-    assert merged(project=project_starter(DEFAULTS)).hash == merged().hash
+    assert merged(project=project_starter(DEFAULTS, preset=None)).hash == merged().hash
 
 
 @pytest.mark.parametrize(
     "starter",
-    [user_starter(DEFAULTS, fingerprint_key=FINGERPRINT_KEY), project_starter(DEFAULTS)],
+    [
+        user_starter(DEFAULTS, preset=None, fingerprint_key=FINGERPRINT_KEY),
+        project_starter(DEFAULTS, preset=None),
+    ],
     ids=["user", "project"],
 )
 def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
@@ -67,7 +70,7 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
 
 
 def test_a_project_file_shows_no_key_that_it_may_not_set():
-    starter = project_starter(DEFAULTS)
+    starter = project_starter(DEFAULTS, preset=None)
 
     assert "# `project-may-loosen` stands in the user's file only.\n" in starter
     assert "fingerprint-key =" not in starter
@@ -120,8 +123,8 @@ def test_the_reference_names_every_key_and_field():
         (
             "destructive-ops.rules",
             snapshot("""\
-- Takes: a table from the name of a command rule to `off`, `warn`, `allow-with-undo`,
-    `require-confirmation` or `block`; what is not named stays the rule's own decision
+- Takes: a table from the name of a command rule to `off`, `observe`, `warn`,
+    `allow-with-undo`, `ask` or `deny`; what is not named stays the rule's own decision
 - Default: none
 - In a project's file: a stronger decision is tighter\
 """),
@@ -138,7 +141,7 @@ def test_the_reference_names_every_key_and_field():
             "budgets.run",
             snapshot("""\
 - Takes: a table with the keys below; what is not named has no limit
-- Default: none
+- Default: as the preset says
 - In a project's file: a smaller limit is tighter, and one where none stood\
 """),
         ),
@@ -232,7 +235,7 @@ message = "no"
             "project diff-size.threshold 7",
             'default diff-size.decision "warn"',
             'user protected-paths.entries."~/.zshrc" off',
-            'user protected-paths.entries."~/diary" block: it is private',
+            'user protected-paths.entries."~/diary" deny: it is private',
             "user budgets.run.cost-usd 2.5",
             "user budgets.run.tokens 1000",
             "user budgets.tree.cost-usd 10",

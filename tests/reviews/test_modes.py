@@ -4,12 +4,20 @@ import pytest
 
 from interlock.errors import InputError
 from interlock.model.entrance import checked
-from interlock.model.review import Check, ReviewGate, ReviewMode, mode_of
+from interlock.model.review import Check, ReviewGate, ReviewMode, ReviewOutcome, mode_of
 from interlock.model.verdict import Severity
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import fewest_attempts, strictest_mode
 from interlock.policy.reviews.review_gate import opened
-from reviews.cases import SETTINGS, a_gate, advisory, informational
+from reviews.cases import (
+    SETTINGS,
+    Reviewing,
+    a_fail,
+    a_gate,
+    a_pass,
+    advisory,
+    informational,
+)
 
 BLOCKING, ADVISORY = ReviewMode.BLOCKING, ReviewMode.ADVISORY
 INFORMATIONAL = ReviewMode.INFORMATIONAL
@@ -133,3 +141,20 @@ def test_the_words_of_a_check_may_stand_alone() -> None:
     gate: ReviewGate = checked({"id": "tests", "check": ["pytest", "-q"]}, ReviewGate, "gate")
 
     assert gate == ReviewGate(id="tests", check=Check(argv=("pytest", "-q")))
+
+
+def test_a_review_that_is_only_observed_holds_nothing_up_and_says_so() -> None:
+    told = Reviewing(a_gate(), settings=Reviews(mode="observe")).hears(a_fail())
+    enforced = Reviewing(a_gate()).hears(a_fail())
+
+    assert (told.outcome, told.would_have) == (ReviewOutcome.ADVANCE, enforced.outcome)
+    assert told.reason == "would have been held up: FAIL: two cases are missing"
+    assert told.warnings == (told.reason,)
+    assert told.review is None
+    assert told.entry == enforced.entry
+
+
+def test_a_review_that_passes_is_the_same_in_both_modes() -> None:
+    told = Reviewing(a_gate(), settings=Reviews(mode="observe")).hears(a_pass())
+
+    assert told == Reviewing(a_gate()).hears(a_pass())

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from interlock.policy.config.layers import default_layer, merge
+from interlock.policy.config.layers import merge
 from interlock.service.policies.builtin_rules import (
     DefaultPolicy,
     Tables,
+    builtin_layer,
     command_packs,
-    default_lists,
     known_rules,
     packs_with_examples,
     secret_rules,
@@ -52,7 +52,7 @@ def test_the_compiled_rules_are_those_of_the_toml_files_but_for_their_examples()
 
 def test_the_compiled_default_policy_is_the_one_that_is_merged_from_the_fields():
     tables = msgspec.msgpack.decode(_compiled(compile_rules()).tables, type=Tables)
-    merged = merge([default_layer(default_lists())], known_rules())
+    merged = merge([builtin_layer()], known_rules())
 
     assert tables.policy.merged == DefaultPolicy(policy=merged.policy, hash=merged.hash)
     assert default_policy().merged.places == merged.places

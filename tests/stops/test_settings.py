@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from interlock.errors import InputError
-from interlock.model.stop import EvidenceKind, FinishReason
+from interlock.model.stop import EvidenceKind, FinishReason, StopOutcome
 from interlock.policy.config.stop_section import DEFAULT, SEED
 from interlock.policy.stops.stop_gate import decide
-from stops.contexts import a_stop, goes_on
+from stops.contexts import a_stop, decided, goes_on
 
 MINIMAX = replace(
     DEFAULT,
@@ -72,3 +72,17 @@ def test_switched_off_nobody_is_sent_on() -> None:
         assert not answer.goes_on
         assert answer.reason == "auto-continue is off (`stops.auto-continue`)"
     assert decide(a_stop(tool_calls=2), off).goes_on
+
+
+def test_who_is_only_observed_is_not_sent_on_and_it_is_told() -> None:
+    told = decided(settings=replace(DEFAULT, mode="observe"))
+    enforced = decided()
+
+    assert enforced.goes_on
+    assert not told.goes_on
+    assert (told.outcome, told.would_have) == (
+        StopOutcome.FINISHED_WITH_WARNING,
+        enforced.outcome,
+    )
+    assert told.reason == f"would have been sent on: {enforced.reason}"
+    assert told.nudge is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, Decimal
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -45,6 +45,10 @@ class Dimension(enum.StrEnum):
         member._value_ = key
         member.field, member.label, member.unit, member.scale = field, label, unit, scale
         return member
+
+
+_DIMENSIONS: Final = tuple(Dimension)
+"""All of them: to go through the class itself takes longer."""
 
 
 class Amounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,6 +114,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return these limits, and those `below` where these say nothing."""
         if below == NO_LIMITS:
             return self
+        if self == NO_LIMITS:
+            return below
         own = {each.field: self.of(each) for each in Dimension}
         return msgspec.structs.replace(
             below, **{field: limit for field, limit in own.items() if limit is not None}
@@ -269,12 +275,13 @@ class BudgetBalance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     def exceeded_by(self, asked: Amounts) -> Iterator[Dimension]:
         """Yield every dimension whose limit would be passed."""
-        if self.limits == NO_LIMITS:
-            return
-        after = self.after(asked)
-        for dimension in Dimension:
-            limit = self.limits.of(dimension)
-            if limit is not None and after.of(dimension) > limit:
+        used, held, limits = self.used, self.reserved, self.limits
+        for dimension in _DIMENSIONS:
+            limit = limits.of(dimension)
+            # Only what has a limit is added up: this is asked before every action.
+            if limit is not None and (
+                used.of(dimension) + held.of(dimension) + asked.of(dimension) > limit
+            ):
                 yield dimension
 
 
@@ -315,20 +322,20 @@ def alerts_due(
     balance: BudgetBalance, sent: Mapping[str, int], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return the highest threshold that each dimension newly reaches with what is asked for."""
-    taken = balance.after(asked)
-    found = (_alert_in(balance, sent, taken, each) for each in Dimension)
+    limits = balance.limits
+    found = [_alert_in(balance, sent, asked, each) for each in _DIMENSIONS if limits.of(each)]
     return tuple(alert for alert in found if alert is not None)
 
 
 def _alert_in(
-    balance: BudgetBalance, sent: Mapping[str, int], taken: Amounts, dimension: Dimension
+    balance: BudgetBalance, sent: Mapping[str, int], asked: Amounts, dimension: Dimension
 ) -> Alert | None:
-    limit = balance.limits.of(dimension)
-    if not limit:
+    limit = balance.limits.of(dimension) or 0
+    used = sum(each.of(dimension) for each in (balance.used, balance.reserved, asked))
+    if used * 100 < limit * ALERT_PERCENTS[0]:
         return None
-    used = taken.of(dimension)
     reached = [percent for percent in ALERT_PERCENTS if used * 100 >= limit * percent]
-    if not reached or reached[-1] <= sent.get(dimension.value, 0):
+    if reached[-1] <= sent.get(dimension.value, 0):
         return None
     scope = balance.scope
     return Alert(scope=scope, dimension=dimension, percent=reached[-1], used=used, limit=limit)

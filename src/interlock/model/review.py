@@ -381,6 +381,8 @@ class ReviewDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_de
     exhausted_gate_ids: tuple[str, ...] = ()
     choices: tuple[GateAction, ...] = ()
     """What a person may choose."""
+    would_have: ReviewOutcome | None = None
+    """What it would have been, where the policy only observes."""
 
     @property
     def contradicted(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import PrincipalKind
 from interlock.model.review import Report, TestCounts
 from interlock.model.step_statistics import StepStatistics, statistics_of
-from interlock.model.verdict import Decision
+from interlock.model.verdict import Decision, Verdict
 
 LEDGER_RUN = "ledger"
 """The chain of what happens to the ledger itself and belongs to no run."""
@@ -107,6 +107,10 @@ class RunState(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     ended_at: int | None = None
     decisions: Mapping[str, int] = {}
     """How often each answer was given."""
+    would_have: Mapping[str, int] = {}
+    """How often each answer would have been given, of what was only observed."""
+    observed_rules: Mapping[str, int] = {}
+    """How often each rule matched that was only observed; of very many the most frequent."""
     tools: Mapping[str, int] = {}
     """How often each tool really ran."""
     spent: Amounts = NOTHING
@@ -287,7 +291,13 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             | events.RunHalted()
             | events.RunLifted() as event
         ):
-            return replace(state, control=_control_after(state.control, event, record.at))
+            control = _control_after(state.control, event, record.at)
+            if isinstance(event, events.StepJudged | events.StopJudged):
+                would_have = event.decision.would_have
+                if would_have is not None:
+                    counts = one_more(state.would_have, would_have.value)
+                    return replace(state, control=control, would_have=counts)
+            return replace(state, control=control)
         case _:
             loop = after_loop_event(state.loop, record.event, record.seq, record.at)
             return replace(state, loop=loop)
@@ -352,6 +362,8 @@ def _started(state: RunState, event: events.RunStarted, at: int) -> RunState:
 
 
 def _judged(state: RunState, event: events.ActionJudged) -> RunState:
+    if event.verdict.findings:
+        state = _with_observed(state, event.verdict)
     return replace(
         state,
         control=after_refusal(state.control) if _is_against_a_rule(event) else state.control,
@@ -359,6 +371,19 @@ def _judged(state: RunState, event: events.ActionJudged) -> RunState:
         decisions=one_more(state.decisions, event.decision.value),
         reserved=state.reserved + event.reserved - event.returned,
     )
+
+
+def _with_observed(state: RunState, verdict: Verdict) -> RunState:
+    """Count what an action would have come to, and the rules that would have said so."""
+    rules = {each.rule for each in verdict.findings if each.would_have is not msgspec.UNSET}
+    if not rules:
+        return state
+    would_have, observed = verdict.would_have, state.observed_rules
+    for rule in sorted(rules):
+        observed = _ranked(observed, rule)
+    if would_have is not None:
+        state = replace(state, would_have=one_more(state.would_have, would_have.value))
+    return replace(state, observed_rules=observed)
 
 
 def _is_let_through(event: events.ActionJudged) -> bool:

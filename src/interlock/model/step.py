@@ -197,6 +197,8 @@ class ContinueDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_
     """How long to wait before the step; only a throttle has it."""
     short: bool = False
     """Whether only the hard checks were made, because the last full answer was just given."""
+    would_have: StepDecision | None = None
+    """What it would have been, where the policy only observes."""
 
     def __bool__(self) -> Never:
         """Refuse to say: a throttle is neither yes nor no."""

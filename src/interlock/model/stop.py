@@ -130,6 +130,8 @@ class StopDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defa
     veto: StopVeto | None = None
     nudge: str | None = None
     """What is sent to the agent, as a message from the user's side."""
+    would_have: StopOutcome | None = None
+    """What it would have been, where the policy only observes."""
 
     @property
     def warned(self) -> bool:

@@ -81,6 +81,10 @@ class Decision(Ranked):
 
 _SHORT_FORMS: Final = {Decision.REQUIRE_CONFIRMATION: "ask", Decision.BLOCK: "deny"}
 _BY_SHORT_FORM: Final = {short: each for each, short in _SHORT_FORMS.items()}
+_WOULD_HAVE: Final = {
+    Decision.REQUIRE_CONFIRMATION: "would have asked",
+    Decision.BLOCK: "would have denied",
+}
 
 
 class Severity(enum.StrEnum):
@@ -108,6 +112,32 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     remediation: str
     excerpt: str | None = None
     """The part of the input that spoke, redacted."""
+    would_have: Decision | msgspec.UnsetType = msgspec.UNSET
+    """What it would have led to, where it is only observed: it counts as a warning then."""
+
+    @property
+    def observed(self) -> Finding:
+        """The same, told and not enforced: it stops nothing, and says what it would have done."""
+        if self.decision <= Decision.WARN:
+            return self
+        return msgspec.structs.replace(
+            self,
+            decision=Decision.WARN,
+            message=f"{_WOULD_HAVE[self.decision]}: {self.message}",
+            would_have=self.decision,
+        )
+
+    @property
+    def enforced(self) -> Finding:
+        """The same as it is where it is not only observed."""
+        if self.would_have is msgspec.UNSET:
+            return self
+        return msgspec.structs.replace(
+            self,
+            decision=self.would_have,
+            message=self.message.removeprefix(f"{_WOULD_HAVE[self.would_have]}: "),
+            would_have=msgspec.UNSET,
+        )
 
 
 class Verdict(Glanced, msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +151,14 @@ class Verdict(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     def allowed(self) -> bool:
         """Whether the action may happen."""
         return self.decision in (Decision.ALLOW, Decision.WARN)
+
+    @property
+    def would_have(self) -> Decision | None:
+        """The decision if nothing were only observed; None where that changes nothing."""
+        given = (each.would_have for each in self.findings)
+        observed = [each for each in given if each is not msgspec.UNSET]
+        strictest_of_them = max(observed, default=Decision.ALLOW)
+        return strictest_of_them if strictest_of_them > self.decision else None
 
     def __bool__(self) -> bool:
         """Whether the action may happen."""

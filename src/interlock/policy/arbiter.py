@@ -22,6 +22,11 @@ _DECISIONS: Final = {
     HardState.AWAITING_PERSON: StepDecision.PAUSE,
     HardState.OVER_BUDGET: StepDecision.STOP,
 }
+_WOULD_HAVE: Final = {
+    StepDecision.THROTTLE: "would have been slowed down",
+    StepDecision.PAUSE: "would have been paused",
+    StepDecision.STOP: "would have been stopped",
+}
 _NO_CREDIT: Final = (
     "it announced more work, but its continuations are used up: nothing verifiable came of the"
     " earlier ones"
@@ -143,4 +148,6 @@ def _from_stop(step: ContinueDecision, stop: StopDecision | None, credit: int) -
 
 
 def _reason(step: ContinueDecision) -> str:
-    return "; ".join(reason.message for reason in step.reasons) or "no limit is reached"
+    would_have = "" if step.would_have is None else f"{_WOULD_HAVE[step.would_have]}: "
+    said = "; ".join(reason.message for reason in step.reasons)
+    return f"{would_have}{said}" if said else "no limit is reached"

@@ -102,6 +102,10 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: int | None
     records: int
     answers: dict[Decision, int]
+    would_have: dict[str, int]
+    """How often each answer would have been given, of what was only observed."""
+    observed_rules: dict[str, int]
+    """How often each rule matched that was only observed, the most frequent first."""
     steps: int
     """How many it was let go on for."""
     step_answers: dict[StepDecision, int]
@@ -158,6 +162,8 @@ def run_figures(state: RunState) -> RunFigures:
         ended_at=state.ended_at,
         records=state.seq,
         answers={each: state.decisions.get(each.value, 0) for each in Decision},
+        would_have=dict(state.would_have),
+        observed_rules=_by_count(state.observed_rules),
         steps=control.steps,
         step_answers={each: control.decisions.get(each.value, 0) for each in StepDecision},
         statistics=state.step_statistics,
@@ -187,6 +193,25 @@ def run_figures(state: RunState) -> RunFigures:
         completion=state.reviews.completion,
         report=state.report,
     )
+
+
+_WOULD_HAVE: Final = {
+    "require-confirmation": "asked",
+    "block": "denied",
+    "throttle": "slowed down",
+    "pause": "paused",
+    "stop": "stopped",
+    "nudged": "sent on",
+    "resumed": "sent on",
+}
+
+
+def would_have_text(counts: Mapping[str, int]) -> str:
+    """Return what observed findings would have done: `12 asked, 3 denied`; empty for nothing."""
+    words = dict.fromkeys(_WOULD_HAVE.values(), 0)
+    for answer, count in counts.items():
+        words[_WOULD_HAVE[answer]] += count
+    return ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
 
 
 def _by_count(counts: Mapping[str, int]) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,12 +11,15 @@ import msgspec
 
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import NO_LIMITS, BudgetBalance
-from interlock.model.run import LEDGER_RUN
+from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
+from interlock.service.people.operators import all_operators
 from interlock.views.run_view import balance_of
 
 _MOST_ACCOUNTS: Final = 20
+_MOST_RUNS: Final = 200
+"""So many of the latest runs are looked at for what was only observed."""
 _OWN: Final = (LEDGER_RUN, LOOP_RUN)
 
 
@@ -39,6 +43,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """What waits for a person, the oldest first."""
     balances: tuple[BudgetBalance, ...]
     """The accounts of agents and of today's projects that have a limit."""
+    would_have: Mapping[str, int]
+    """What observed findings would have done in the latest runs, by answer."""
+    observed_rules: Mapping[str, int]
+    """How often each observed rule matched in the latest runs, the most frequent first."""
+    has_operator: bool
+    """Whether there is anybody who may decide."""
 
 
 def standing(ledger: Ledger, now: int) -> Standing:
@@ -61,7 +71,19 @@ def standing(ledger: Ledger, now: int) -> Standing:
             if each.is_open_at(now)
         ),
         balances=tuple(_limited(ledger, now)),
+        would_have=_summed([state.would_have for state in _latest(ledger)]),
+        observed_rules=_summed([state.observed_rules for state in _latest(ledger)]),
+        has_operator=bool(all_operators(ledger)),
     )
+
+
+def _latest(ledger: Ledger) -> list[RunState]:
+    found = [ledger.state(row.id) for row in ledger.rows.runs(limit=_MOST_RUNS)]
+    return [state for state in found if state is not None]
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    return dict(sum(map(Counter, counts), Counter[str]()).most_common())
 
 
 def _limited(ledger: Ledger, now: int) -> Sequence[BudgetBalance]:

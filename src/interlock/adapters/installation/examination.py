@@ -69,6 +69,15 @@ class Observation(NamedTuple):
     text: str
 
 
+class ClientHooks(NamedTuple):
+    """How a client stands by its settings alone: nothing is run."""
+
+    client: str
+    scopes: tuple[str, ...]
+    """Where it has hooks; nowhere, and it acts unasked."""
+    problems: tuple[str, ...]
+
+
 class _Installed(NamedTuple):
     """What stands in one file."""
 
@@ -105,6 +114,26 @@ def examined() -> Iterator[Observation]:
     if not installed:
         text = "no hooks are installed: agents act unasked; `interlock install` puts them in"
         yield Observation(Level.PROBLEM, "", "", text)
+
+
+def hooks_here() -> list[ClientHooks]:
+    """Return how every client of this machine stands, from a look at its settings."""
+    return [_hooks_of(client) for client in found_clients()]
+
+
+def _hooks_of(client: Client) -> ClientHooks:
+    scopes, problems = list[str](), list[str]()
+    places = {settings_file(client, each): each for each in reversed(Scope)}
+    for scope in [each for path, each in reversed(places.items()) if path.exists()]:
+        try:
+            found = _read(client, scope)
+        except InterlockError as error:
+            problems.append(str(error))
+            continue
+        if found.hooks:
+            scopes.append(scope.value)
+            problems += [text for check in (_events, _words, _switches) for text in check(found)]
+    return ClientHooks(client.name, tuple(scopes), tuple(problems))
 
 
 def _missing(client: Client) -> Observation:

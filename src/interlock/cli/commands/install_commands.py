@@ -28,6 +28,7 @@ from interlock.adapters.installation.installation_plan import Plan, install_plan
 from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import json_option, show, wants_json
+from interlock.cli.text.policy_page import next_line, policy_lines
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -40,8 +41,10 @@ from interlock.cli.text.render import (
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.extras import require_extra
+from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import running_server
 from interlock.views import units
+from interlock.views.policy_standing import policy_standing
 
 if TYPE_CHECKING:
     from interlock.adapters.installation.examination import Observation
@@ -80,7 +83,6 @@ Examples:
   interlock doctor --json
 """
 _MOST_LINES: Final = 12
-_NEXT: Final = "`interlock doctor` tries it; `interlock setup` makes you the one who approves"
 _SCOPE: Final = click.option(
     "--scope",
     type=click.Choice([each.value for each in Scope]),
@@ -175,7 +177,7 @@ def install_command(
                 raise
             refused.append(_Done(client.name, scope, "refused", [], [str(error)]))
     done = [*refused, *[_carry_out(each, manner, _trust) for each in plans]]
-    show([each._asdict() for each in done], _lines(done, _NEXT))
+    show([each._asdict() for each in done], _installed_lines(done))
     if refused:
         click.get_current_context().exit(ExitCode.FAILED)
 
@@ -198,7 +200,7 @@ def uninstall_command(
         plans = [each for each in plans if each.changes]
     manner = _Manner("Take them out?", "REMOVED", "not installed", yes, dry_run, diff)
     done = [_carry_out(each, manner, None) for each in plans]
-    show([each._asdict() for each in done], _lines(done, "agents there act unasked from now on"))
+    show([each._asdict() for each in done], _removed_lines(done))
 
 
 @click.command("doctor", help=_ABOUT_DOCTOR)
@@ -214,6 +216,12 @@ def doctor_command() -> None:
         for each in found
     ]
     is_well = all(each.level is not Level.PROBLEM for each in found)
+    mend = next((each.client for each in found if each.level is Level.PROBLEM), "")
+    rows.append(
+        next_line("interlock status", "says what is governed, and what waits")
+        if is_well
+        else next_line(f"interlock install {mend}".rstrip(), "puts the hooks in again")
+    )
     value = [{**each._asdict(), "level": each.level.value} for each in found]
     show({"well": is_well, "observations": value}, rows)
     click.get_current_context().exit(ExitCode.ALLOWED if is_well else ExitCode.FAILED)
@@ -306,13 +314,25 @@ def _tell(text: str) -> None:
             click.echo(escape(line))
 
 
-def _lines(done: Sequence[_Done], hint: str) -> Iterator[Line]:
+def _installed_lines(done: Sequence[_Done]) -> Iterator[Line]:
+    yield from _lines(done)
+    if any(each.outcome == "installed" for each in done):
+        policy = found_policy()
+        yield from policy_lines(policy_standing(policy, settings.current_places()), None)
+        yield next_line("interlock doctor", "sends a dangerous line through each hook, unrun")
+
+
+def _removed_lines(done: Sequence[_Done]) -> Iterator[Line]:
+    yield from _lines(done)
+    if any(each.outcome == "removed" for each in done):
+        yield (Span("agents there act unasked from now on", Tone.FAINT),)
+    elif not done:
+        yield (Span("nothing of Interlock is installed here"),)
+
+
+def _lines(done: Sequence[_Done]) -> Iterator[Line]:
     for each in done:
         tone = Tone.ALLOW if each.files else Tone.CAREFUL
         yield badge_line(each.outcome.upper(), tone, f"{each.client} ({each.scope})")
         for note in each.notes:
             yield from labelled_lines("note", note)
-    if any(each.outcome in {"installed", "removed"} for each in done):
-        yield (Span(hint, Tone.FAINT),)
-    elif not done:
-        yield (Span("nothing of Interlock is installed here"),)

@@ -16,6 +16,7 @@ from interlock.cli.call.ledger_access import (
 )
 from interlock.cli.call.options import chosen_place, ledger_call, ledger_option, show
 from interlock.cli.call.terminal import Terminal, terminal
+from interlock.cli.text.policy_page import next_line
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.service.people.operators import (
@@ -64,6 +65,7 @@ def setup_command(*, name: str | None) -> None:
     lines: list[Line] = [badge_line("SET UP", Tone.ALLOW, f"{made.name} may decide")]
     for label, text in (("ledger", chosen_place()), ("keys", value["keys"]), ("policy", policy)):
         lines.extend(labelled_lines(label, text))
+    lines.append(next_line("interlock install", "has your coding agent ask before it acts"))
     show(value, lines)
 
 

@@ -15,7 +15,7 @@ from msgspec import json
 from interlock import settings
 from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.call.ledger_access import governing, operator_token
+from interlock.cli.call.ledger_access import governing, operator_token, policy_refused
 from interlock.cli.call.options import (
     chosen_policy,
     chosen_user_policy,
@@ -24,16 +24,24 @@ from interlock.cli.call.options import (
     policy_options,
     show,
 )
+from interlock.cli.text.policy_page import next_line, policy_lines
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
 from interlock.errors import InputError
 from interlock.model.verdict import Decision
 from interlock.policy.config.document import MergedPolicy
+from interlock.policy.config.key import PRESETS
 from interlock.policy.config.policy_changes import in_words, policy_changes_between
-from interlock.policy.config.reference import policy_json_schema, project_starter, user_starter
+from interlock.policy.config.reference import (
+    policy_json_schema,
+    project_starter,
+    starter,
+    user_starter,
+)
 from interlock.service.policies import builtin_rules, rule_tests
 from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack_titles
-from interlock.service.policies.policy_files import default_policy_text
+from interlock.service.policies.policy_files import default_policy_text, found_policy
 from interlock.service.policies.rule_tests import RuleTest
+from interlock.views.policy_standing import PolicyStanding, policy_standing
 
 _ORIGIN_TONES: Final = {"default": Tone.PLAIN, "user": Tone.CODE, "project": Tone.CAREFUL}
 _OWNER_ONLY: Final = 0o600
@@ -156,30 +164,72 @@ def _count_of_rules(tests: Sequence[RuleTest]) -> int:
     default=True,
     help="Write your own policy (the default), or that of the project you stand in.",
 )
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="What holds where no file says otherwise; without it, what is in force stays.",
+)
+@click.option("--full", is_flag=True, help="Write every key with its default, as comments.")
 @click.option("--force", is_flag=True, help="Replace the file if there is one.")
-def init_command(*, for_user: bool, force: bool) -> None:
-    """Write a policy file to start from.
+@json_option
+def init_command(*, for_user: bool, preset: str | None, full: bool, force: bool) -> None:
+    """Write a policy file with the settings that people change.
 
-    It shows every key with its default, as comments.
+    The preset `balanced` is the default; `observe` tells, but stops only what is critical; `strict`
+    is for runs that nobody watches.
 
     Examples:
       interlock init
+      interlock init --preset observe
       interlock init --project
     """
-    places, default = settings.current_places(), default_policy_text()
+    places = settings.current_places()
     file = places.user_file if for_user else places.project_file
     if file.exists() and not force:
         raise click.ClickException(f"`{file}` exists; pass --force to replace it")
+    text = _starter(preset, for_user=for_user, full=full)
     file.parent.mkdir(parents=True, exist_ok=True)
     if for_user:
         # The file holds the fingerprint key, which nobody else may read, not even briefly.
         file.touch(mode=_OWNER_ONLY)
         file.chmod(_OWNER_ONLY)
-        text = user_starter(default, fingerprint_key=secrets.token_hex(32))
-    else:
-        text = project_starter(default)
     file.write_text(text, encoding="utf-8")
-    click.echo(f"wrote {file}")
+    policy, places = found_policy(), settings.current_places()
+    standing, refused = policy_standing(policy, places), policy_refused(policy)
+    next_one = "interlock status" if refused is None else "interlock policy adopt"
+    value = {
+        "wrote": str(file),
+        "policy": standing,
+        "policy_refused": refused,
+        "next": next_one,
+    }
+    show(value, _init_lines(str(file), standing, refused, next_one))
+
+
+def _starter(preset: str | None, *, for_user: bool, full: bool) -> str:
+    key = secrets.token_hex(32) if for_user else None
+    in_force = "balanced" if for_user else chosen_user_policy().config.preset
+    if not for_user and preset and PRESETS.index(preset) < PRESETS.index(in_force):
+        raise InputError(
+            f"`{preset}` is milder than `{in_force}`, which your own policy has: a project may only"
+            f" tighten; `interlock init --preset {preset}` writes your own"
+        )
+    if not full:
+        limits = builtin_rules.preset_limits(preset or in_force)
+        return starter(preset, in_force, limits, fingerprint_key=key)
+    default = default_policy_text()
+    if key is None:
+        return project_starter(default, preset=preset)
+    return user_starter(default, preset=preset, fingerprint_key=key)
+
+
+def _init_lines(
+    file: str, standing: PolicyStanding, refused: str | None, next_one: str
+) -> Iterator[Line]:
+    yield badge_line("WROTE", Tone.ALLOW, file)
+    yield from policy_lines(standing, refused)
+    why = "has the ledger take it over" if refused else "says what is governed, and what is next"
+    yield next_line(next_one, why)
 
 
 class _PackNames(Commands):

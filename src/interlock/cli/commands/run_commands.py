@@ -24,7 +24,14 @@ from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.lookup import found_state, short_ids
 from interlock.views.moment import answer_meant, moment_at
-from interlock.views.run_view import WORDS, RunView, run_figures, run_value, run_view
+from interlock.views.run_view import (
+    WORDS,
+    RunView,
+    run_figures,
+    run_value,
+    run_view,
+    would_have_text,
+)
 from interlock.views.step_explanation import explained
 from interlock.views.timeline import ANSWERS, Timeline
 from interlock.views.units import json_text
@@ -74,6 +81,10 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
     short = short_ids([state.id for state in states])
     now = current_time()
     rows = [_row(state, depth, short[state.id], now) for state, depth in _nested(states)]
+    if any(state.would_have for state in states):
+        columns.append(Column("observed"))
+        for (state, _), row in zip(_nested(states), rows, strict=True):
+            row.append(Span(would_have_text(state.would_have), Tone.ASKING))
     return table_lines(columns, rows, width=terminal_width())
 
 

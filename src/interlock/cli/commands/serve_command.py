@@ -21,6 +21,7 @@ from interlock.cli.call.ledger_access import close_at_exit, current_time
 from interlock.cli.call.options import chosen_place, ledger_call, print_json, show, wants_json
 from interlock.cli.call.terminal import terminal
 from interlock.cli.commands.access_commands import console_link
+from interlock.cli.text.policy_page import next_line
 from interlock.cli.text.render import Span, Tone, badge_line, labelled_lines, print_lines
 from interlock.errors import NotPermittedError
 from interlock.extras import needs_extra
@@ -216,7 +217,8 @@ def show_ready(desk: Desk, listening: Listening) -> None:
     for label, text in (("ledger", listening.ledger), ("socket", listening.socket)):
         lines.extend(labelled_lines(label, text))
     lines.extend(labelled_lines("console", _way_in(desk, listening)))
-    print_lines([*lines, (Span("Ctrl-C ends it; what was answered is on record", Tone.FAINT),)])
+    lines.append((Span("Ctrl-C ends it; what was answered is on record", Tone.FAINT),))
+    print_lines([*lines, next_line("interlock status", "in another terminal: what is governed")])
 
 
 def _way_in(desk: Desk, listening: Listening) -> str:

@@ -1,60 +1,171 @@
-"""`interlock status`: is a server running, over which ledger, and what waits there."""
+"""`interlock status`: what is governed, by which policy, and what waits for a person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from interlock import settings
-from interlock.cli.call.ledger_access import current_time, reading_ledger
+from interlock.cli.call.ledger_access import (
+    current_time,
+    is_local,
+    policy_refused,
+    reading_ledger,
+)
 from interlock.cli.call.options import chosen_place, ledger_call, show
+from interlock.cli.text.policy_page import next_line, policy_lines
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
+from interlock.cli.text.statistics_text import ranking
 from interlock.cli.text.tables import bar_lines
+from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import Listening, running_server
 from interlock.views import units
-from interlock.views.run_view import account_value
+from interlock.views.policy_standing import PolicyStanding, policy_standing
+from interlock.views.run_view import account_value, would_have_text
 from interlock.views.status_view import Standing, standing
+
+if TYPE_CHECKING:
+    from interlock.adapters.installation.examination import ClientHooks
+
+
+class _Status(NamedTuple):
+    """Everything that is told."""
+
+    clients: Sequence[ClientHooks]
+    policy: PolicyStanding
+    server: Listening | None
+    place: str
+    ledger: Standing | None
+    """None where there is no ledger yet."""
+    refused: str | None
+    """Why the ledger has not taken the policy over."""
+    now: int
 
 
 @ledger_call("status")
 def status_command() -> None:
-    """Say whether a server runs, and what waits for a person.
+    """Say what is governed, by which policy, and what waits.
 
     Examples:
       interlock status
       interlock status --json
     """
+    from interlock.adapters.installation.examination import hooks_here  # noqa: PLC0415 - only here
+
     place, now = chosen_place(), current_time()
-    server = running_server(settings.current_server_places(place))
+    policy = found_policy()
+    status = _Status(
+        clients=hooks_here(),
+        policy=policy_standing(policy, settings.current_places()),
+        server=running_server(settings.current_server_places(place)),
+        place=place,
+        ledger=_standing(place, now),
+        refused=policy_refused(policy),
+        now=now,
+    )
+    show(_value(status), _lines(status))
+
+
+def _standing(place: str, now: int) -> Standing | None:
+    if is_local(place) and not Path(place).expanduser().exists():
+        return None
     with reading_ledger() as ledger:
-        name, found = ledger.store.name, standing(ledger, now)
-    value = {
-        "server": server,
-        "ledger": name,
-        "running": found.running,
-        "records": found.records,
-        "waiting": found.waiting,
-        "accounts": [account_value(each) for each in found.balances],
-    }
-    show(msgspec.to_builtins(value), _lines(server, name, found, now))
+        return standing(ledger, now)
 
 
-def _lines(server: Listening | None, name: str, found: Standing, now: int) -> Iterator[Line]:
+def _value(status: _Status) -> object:
+    found = status.ledger
+    return msgspec.to_builtins(
+        {
+            "clients": [each._asdict() for each in status.clients],
+            "policy": status.policy,
+            "policy_refused": status.refused,
+            "server": status.server,
+            "ledger": status.place,
+            "running": 0 if found is None else found.running,
+            "records": 0 if found is None else found.records,
+            "waiting": () if found is None else found.waiting,
+            "accounts": () if found is None else [account_value(each) for each in found.balances],
+            "would_have": {} if found is None else found.would_have,
+            "observed_rules": {} if found is None else found.observed_rules,
+            "next": _next(status)[0],
+        }
+    )
+
+
+def _lines(status: _Status) -> Iterator[Line]:
+    yield from _governed(status.clients)
+    yield from policy_lines(status.policy, status.refused)
+    yield from _server(status)
+    if status.ledger is not None:
+        yield from _ledger(status.ledger, status)
+    yield next_line(*_next(status))
+
+
+def _governed(clients: Sequence[ClientHooks]) -> Iterator[Line]:
+    if not clients:
+        yield badge_line("NONE", Tone.CAREFUL, "no agent client is found on this machine")
+    for each in clients:
+        if each.problems:
+            yield badge_line("BROKEN", Tone.BLOCK, f"{each.client}: {each.problems[0]}")
+        elif not each.scopes:
+            told = f"{each.client}: no hooks, it acts unasked"
+            yield badge_line("OPEN", Tone.CAREFUL, told)
+        else:
+            told = f"{each.client}: asks before it acts ({', '.join(each.scopes)})"
+            yield badge_line("GOVERNED", Tone.ALLOW, told)
+
+
+def _server(status: _Status) -> Iterator[Line]:
+    server = status.server
     if server is None:
-        yield badge_line("OFF", Tone.CAREFUL, "no server runs; `interlock serve` starts one")
+        told = (
+            "no server runs; hooks start one when they need it, `interlock serve` for the console"
+        )
+        yield from labelled_rows(("server", told))
     else:
-        told = f"for {units.span(now - server.since)}, process {server.pid}"
-        yield badge_line("SERVING", Tone.ALLOW, told)
-        yield from labelled_rows(("console", server.url or "none"), ("socket", server.socket))
+        since = f"process {server.pid}, for {units.span(status.now - server.since)}"
+        yield from labelled_rows(
+            ("server", f"serving ({since})"),
+            ("console", server.url or "none"),
+            ("socket", server.socket),
+        )
+    missing = "" if status.ledger is not None else ": no ledger yet, the first question makes it"
+    told = "" if status.ledger is None else f", {units.counted(status.ledger.records, 'record')}"
+    yield from labelled_rows(("ledger", f"{status.place}{told}{missing}"))
+
+
+def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
+    would_have = would_have_text(found.would_have)
     yield from labelled_rows(
-        ("ledger", f"{name}, {units.counted(found.records, 'record')}"),
-        ("at work", units.counted(found.running, "run")),
+        ("running", units.counted(found.running, "run")),
+        ("told", f"would have been: {would_have}" if would_have else ""),
+        ("by rules", ranking(found.observed_rules)),
         ("waiting", units.counted(len(found.waiting), "question")),
     )
     for each in found.waiting:
-        age = units.span(now - each.opened_at)
+        age = units.span(status.now - each.opened_at)
         yield (Span(f"  {each.approval[:13]}  ", Tone.CODE), Span(f"{each.summary}  ({age})"))
     for balance in found.balances:
         yield (Span(balance.scope, Tone.STRONG),)
         yield from bar_lines([balance], named=False)
+
+
+def _next(status: _Status) -> tuple[str, str]:
+    """Return the most useful next command, and why."""
+    found, clients = status.ledger, status.clients
+    broken = [each.client for each in clients if each.problems]
+    if found is not None and found.waiting:
+        return f"interlock approve {found.waiting[0].approval}", "a question waits for you"
+    if broken:
+        return "interlock doctor", f"the hooks of {broken[0]} are broken"
+    if clients and not any(each.scopes for each in clients):
+        return f"interlock install {clients[0].client}", "has it ask before it acts"
+    if status.refused is not None:
+        return "interlock policy adopt", "has the ledger take your policy over"
+    if found is None or not found.has_operator:
+        return "interlock setup", "makes you the one who approves"
+    return "interlock runs", "shows what agents did"

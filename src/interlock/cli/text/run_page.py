@@ -25,7 +25,7 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.step import StepDecision
 from interlock.views import units
 from interlock.views.lookup import SHORT, short_ids
-from interlock.views.run_view import WORDS, ChildRun, Held, RunView
+from interlock.views.run_view import WORDS, ChildRun, Held, RunView, would_have_text
 from interlock.views.timeline import ANSWERS
 from interlock.views.timeline_entry import Entry
 
@@ -115,6 +115,8 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
     yield from heading_lines("Figures")
     yield from labelled_rows(
         ("answers", _answers(state)),
+        ("observed", _observed(state)),
+        ("matched", ranking(state.observed_rules)),
         ("steps", steps_text(state)),
         *statistics_rows(state.step_statistics),
         ("saved", _saved(state)),
@@ -184,6 +186,11 @@ def _answers(state: RunState) -> str:
         if each.value in state.decisions
     ]
     return ", ".join(answers) or "none asked for"
+
+
+def _observed(state: RunState) -> str:
+    told = would_have_text(state.would_have)
+    return f"would have been: {told}" if told else ""
 
 
 def _lines(state: RunState) -> str:

@@ -39,15 +39,13 @@ WELCOME: Final = (
     "leaves this machine. Beside each answer stands the time it took: the median of warm calls "
     "here."
 )
-NEXT_STEPS: Final = (
+GO_ON: Final = (
+    ("interlock init", "write a policy; `--preset observe` only tells"),
+    ("interlock install", "have your coding agent ask before it acts"),
+    ("interlock status", "what is governed, by which policy, what waits"),
     ("interlock check command 'LINE'", "ask about one line"),
-    ("interlock check --jsonl", "ask in bulk, one JSON object per line"),
     ("interlock runs", "see what ran, then `interlock show RUN`"),
-    ("interlock watch RUN", "how one run gets on, live"),
-    ("interlock loop tick", "let it decide what comes next, once"),
-    ("interlock init", "write a policy to make your own"),
     ("interlock rules", "read every rule"),
-    ("make docs", "build the documentation"),
 )
 _MANY_LINES: Final = "".join([f"row_{number} = {number}\n" for number in range(400)])
 

@@ -25,7 +25,7 @@ from interlock.cli.text.verdict_page import BADGES, explanation_lines, verdict_l
 from interlock.cli.tour.tour_chapters import (
     CHAPTERS,
     EXPLAINED,
-    NEXT_STEPS,
+    GO_ON,
     POLICY_EXAMPLE,
     TIGHTENED,
     WELCOME,
@@ -46,7 +46,13 @@ from interlock.views.timeline import ANSWERS
 from interlock.views.units import counted, json_text
 
 _WIDEST: Final = 80
+_MOST_ROWS: Final = 21
+"""A terminal has 24 rows: what is shown, an empty one, and the question whether to go on."""
 _RUNS: Final = 15
+
+
+class _LeftError(Exception):
+    """The visitor leaves."""
 
 
 @click.command("tour")
@@ -70,20 +76,25 @@ class _Tour:
         self._width = self._console.width - 2
         self._policy = default_policy()
         self._chapter = 0
+        self._rows = 0
+        """How many rows of the screen are used."""
 
     def play(self) -> None:
         """Show one chapter after the other; whoever hangs up is let go without a fuss."""
-        self._console.print(self._welcome())
         try:
-            for number, show in enumerate(self._chapters()):
-                if number and not self._goes_on():
-                    return
+            self._show(self._welcome())
+            for show in self._chapters():
+                self._turn_page()
                 show()
+            self._turn_page()
             self._take_questions()
+        except _LeftError:
+            return
         except (EOFError, KeyboardInterrupt):
             self._console.print()
         else:
-            self._show(_next_steps())
+            self._rows = 0
+            self._show(_where_to_go_on())
 
     def _welcome(self) -> Panel:
         entries = catalogue(self._policy)
@@ -106,12 +117,14 @@ class _Tour:
         yield self._show_run
         yield from (partial(self._show_story, each) for each in STORIES)
 
-    def _goes_on(self) -> bool:
+    def _turn_page(self) -> None:
         """Wait for Enter; `q` leaves."""
+        self._rows = 0
         if not self._interactive:
-            return True
+            return
         answer = self._console.input("\n[dim]  Enter goes on, q leaves [/]")
-        return answer.strip().lower() not in {"q", "quit", "exit"}
+        if answer.strip().lower() in {"q", "quit", "exit"}:
+            raise _LeftError
 
     def _take_questions(self) -> None:
         """Let the visitor ask until an empty line."""
@@ -122,6 +135,7 @@ class _Tour:
             _said("Type any command line: it is judged, never run. An empty line ends."),
         )
         while line := self._console.input("\n  [bold cyan]$[/] ").strip():
+            self._rows = 0
             verdict = judge(CommandAction(command=line), self._policy)
             self._show(*_texts(verdict_lines(verdict, width=self._width)))
 
@@ -182,17 +196,26 @@ class _Tour:
             self._show(noted, Padding(row, (0, 0, 0, 2)), *reasons)
 
     def _show(self, *parts: RenderableType) -> None:
-        """Print these below an empty line."""
-        self._console.print()
-        for part in parts:
-            self._console.print(part)
+        """Print these below an empty line, on one screen where they fit on one."""
+        heights = [len(self._console.render_lines(part, pad=False)) for part in parts]
+        if self._rows + 1 + sum(heights) > _MOST_ROWS >= 1 + sum(heights):
+            self._turn_page()
+        self._print(Text(), 1)
+        for part, height in zip(parts, heights, strict=True):
+            self._print(part, height)
+
+    def _print(self, part: RenderableType, height: int) -> None:
+        if self._rows + height > _MOST_ROWS:
+            self._turn_page()
+        self._console.print(part)
+        self._rows += height
 
 
-def _next_steps() -> Panel:
-    steps = Table.grid(padding=(0, 2))
-    for command, purpose in NEXT_STEPS:
-        steps.add_row(Text(command, style="bold"), Text(purpose, style="dim"))
-    return _panel(steps, "where to go on")
+def _where_to_go_on() -> Panel:
+    commands = Table.grid(padding=(0, 2))
+    for command, purpose in GO_ON:
+        commands.add_row(Text(command, style="bold"), Text(purpose, style="dim"))
+    return _panel(commands, "where to go on")
 
 
 def _texts(lines: Iterable[Line]) -> Iterator[Text]:

@@ -43,6 +43,8 @@ class CompiledPolicy(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     user_rules: tuple[tuple[UserRule, Condition], ...]
     review_gates: Mapping[str, ReviewGate]
     """By their ids."""
+    observed_rules: frozenset[str] = frozenset()
+    """The rules that are only observed: they tell what they would have done."""
 
     def placed(self, places: OwnPlaces) -> CompiledPolicy:
         """Return the policy as it judges where Interlock's own files are in these places."""

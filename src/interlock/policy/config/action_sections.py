@@ -1,10 +1,12 @@
 """What the policy file says about single actions: each field is a key."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.config.key import (
     ALLOW_WITH_UNDO,
+    MODES,
     OUTCOMES,
     RULE_OUTCOMES,
     SWITCHABLE_OUTCOMES,
@@ -277,7 +279,10 @@ class DestructiveOps(
             absent="the rule's own decision",
         ),
         default={},
-        more='"off" silences a rule.',
+        more=(
+            '"off" switches a rule off; "observe" records and tells what it matches, with what it'
+            " would have done, and stops nothing."
+        ),
         example="""\
 "git.push-force" = "block"
 "filesystem.delete-recursive-forced" = "allow-with-undo"
@@ -448,6 +453,14 @@ class UserRule(Section):
         Choice((ALLOW_WITH_UNDO,)),
         default=None,
         name="on_match",
+    )
+    mode: Literal["observe", "enforce"] = key(
+        (
+            "`observe` tries a rule out: what it matches is recorded and told, with what it would"
+            " have done, and goes ahead."
+        ),
+        Choice(MODES),
+        default="enforce",
     )
     message: str = key("What the finding says.", Text(TextKind.PLAIN))
     remediation: str = key("What the agent should do instead.", Text(TextKind.PLAIN), default="")

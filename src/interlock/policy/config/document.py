@@ -8,6 +8,7 @@ is a long list stands in `defaults.toml` instead.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import Literal
 
 import msgspec
 
@@ -29,6 +30,9 @@ from interlock.policy.config.action_sections import (
 )
 from interlock.policy.config.complaints import as_clause, is_list, is_table
 from interlock.policy.config.key import (
+    MODES,
+    PRESETS,
+    Choice,
     Number,
     Section,
     SectionType,
@@ -71,6 +75,25 @@ class Policy(Section):
     """The whole policy, merged."""
 
     version: int = key("The version of this format.", Number(1, 1, tighter=Tighter.FIXED))
+    preset: Literal["observe", "balanced", "strict"] = key(
+        "The settings that hold where no file says otherwise.",
+        Choice(PRESETS),
+        default="balanced",
+        more=(
+            '"observe" records and tells what it would have done, and stops nothing that is not'
+            ' critical; "balanced" is the default; "strict" is for unattended runs: what cannot be'
+            " resolved, the network and installs ask a person."
+        ),
+    )
+    mode: Literal["observe", "enforce"] = key(
+        "Whether findings about actions count, or are only recorded and told.",
+        Choice(MODES),
+        default="enforce",
+        more=(
+            'In "observe" a finding says what it would have done. Critical findings, what a person'
+            " has said and gates that break count all the same."
+        ),
+    )
     layers: Layers
     limits: Limits
     tool_allowlist: ToolAllowlist

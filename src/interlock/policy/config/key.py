@@ -18,6 +18,12 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.errors import InputError
+from interlock.model.verdict import Decision
+
+SHORT_FORMS = {each.short: each.value for each in Decision if each.short != each.value}
+"""The short words for decisions, which every key understands that takes a decision."""
+
+_SHORT = {value: short for short, value in SHORT_FORMS.items()}
 
 OUTCOMES = ("warn", "require-confirmation", "block")
 """What a finding may lead to, from mild to strict."""
@@ -28,8 +34,17 @@ SWITCHABLE_OUTCOMES = ("off", *OUTCOMES)
 ALLOW_WITH_UNDO = "allow-with-undo"
 """A person is asked, unless everything that the action touches could be copied away first."""
 
-RULE_OUTCOMES = ("off", "warn", ALLOW_WITH_UNDO, "require-confirmation", "block")
+OBSERVE = "observe"
+"""What is found is recorded and told, with what it would have led to, and stops nothing."""
+
+RULE_OUTCOMES = ("off", OBSERVE, "warn", ALLOW_WITH_UNDO, "require-confirmation", "block")
 """What a rule may lead to, from mild to strict."""
+
+MODES = (OBSERVE, "enforce")
+"""Whether what is found counts, from mild to strict."""
+
+PRESETS = (OBSERVE, "balanced", "strict")
+"""The presets, from mild to strict."""
 
 MOST_ITEMS = 500
 """Longer lists are refused: a file that came with a repository must not make the gates slow."""
@@ -42,6 +57,11 @@ INHERITED = "..."
 
 _SWITCH = "enabled"
 _Default = TypeVar("_Default")
+
+
+def in_short(word: str) -> str:
+    """Return a decision in its short form, and every other word as it is."""
+    return _SHORT.get(word, word)
 
 
 class Tighter(enum.Enum):
@@ -113,6 +133,16 @@ class Choice(_Shape, frozen=True):
 
     usual = Tighter.STRONGER
     values: tuple[str, ...]
+
+    def read(self, word: str) -> str | None:
+        """Return the value that a word stands for, in full or in short; None for another word."""
+        meant = (word, SHORT_FORMS.get(word))
+        return next((value for value in meant if value in self.values), None)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The values in the words that people use for them."""
+        return tuple(map(in_short, self.values))
 
 
 class Text(_Shape, frozen=True):

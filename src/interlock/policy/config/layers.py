@@ -17,7 +17,7 @@ from interlock.errors import PolicyError
 from interlock.model.review import ReviewMode, mode_of
 from interlock.model.verdict import Ranked
 from interlock.policy.config.action_sections import Carrier
-from interlock.policy.config.complaints import joined, notation, shown, suggestion
+from interlock.policy.config.complaints import is_table, joined, notation, shown, suggestion
 from interlock.policy.config.document import (
     KEY_BY_PATH,
     KEYS,
@@ -45,6 +45,7 @@ from interlock.policy.config.key import (
     TextKind,
     Texts,
     Tighter,
+    in_short,
 )
 from interlock.policy.config.run_sections import ReviewGateEntry
 from interlock.policy.config.stop_section import PROFILES
@@ -107,9 +108,12 @@ class Layer(NamedTuple):
     complaints: tuple[str, ...] = ()
     doubtful: frozenset[str] = frozenset()
     """Keys that something was wrong with: nothing further may be concluded from them."""
+    presets: Mapping[str, Mapping[Leaf, Value]] = {}
+    """Of the defaults: what each preset says instead."""
 
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
+_PRESET = Leaf("preset")
 _PROFILE = Leaf("stops.profile")
 _COMPLETION = Leaf("reviews.completion")
 _GATES = "reviews.gates"
@@ -125,21 +129,42 @@ class Stack(NamedTuple):
     doubtful: frozenset[str] = frozenset()
 
 
-def default_layer(lists: Mapping[str, object]) -> Layer:
-    """Return what holds where no file says otherwise; `lists` is what `defaults.toml` says."""
+def default_layer(
+    lists: Mapping[str, object], presets: Mapping[str, Mapping[str, object]] | None = None
+) -> Layer:
+    """Return what holds where no file says otherwise.
+
+    `lists` is what `defaults.toml` says, and `presets` is what `presets.toml` does.
+    """
     sections: dict[str, object] = {section: {} for section in SECTIONS}
     policy = msgspec.convert({**sections, "rules": (), **lists}, Policy)
     by_profile = {key.path for key in PROFILE_KEYS}
     values = {
         leaf: value for leaf, value in leaves_of(policy).items() if leaf.key_path not in by_profile
     }
-    return Layer(Role.DEFAULT, "defaults.toml", values)
+    tables = {name: dict(_preset_leaves(table)) for name, table in (presets or {}).items()}
+    return Layer(Role.DEFAULT, "defaults.toml", values, presets=tables)
+
+
+def _preset_leaves(table: Mapping[str, object]) -> Iterator[tuple[Leaf, Value]]:
+    for key in KEYS:
+        section = table.get(key.section) if key.section else table
+        if is_table(section) and key.name in section:
+            for leaf, value in _leaves(key, section):
+                yield leaf, _in_micros(key.shape, leaf.entry, value)
+
+
+def _in_micros(shape: Shape, name: str | None, value: Value) -> Value:
+    """Return money of a budget as it is kept, and everything else as it is."""
+    keys = shape.keys if isinstance(shape, Budget) else ()
+    is_money = any(key.name == name and isinstance(key.shape, Money) for key in keys)
+    return value * 1_000_000 if is_money and isinstance(value, int) else value
 
 
 def merge(layers: Sequence[Layer], known: KnownRules) -> MergedPolicy:
     """Merge the layers; raise with every complaint where one is wrong or loosens unasked."""
     stack = Stack()
-    for layer in _with_profile(layers):
+    for layer in _with_preset(_with_profile(layers)):
         stack = _stacked(stack, layer, known)
     complaints = (*stack.complaints, *_disagreements(stack))
     if complaints:
@@ -335,7 +360,9 @@ def _difference(leaf: Leaf, value: Value, floor: Value) -> str:
         case Tighter.MORE, _, _:
             return "takes away what the tool carries according to"
         case Tighter.STRONGER, {"decision": str(above)}, {"decision": str(below)}:
-            return f"{shown(above)} is looser than {shown(below)} of"
+            return f"{shown(in_short(above))} is looser than {shown(in_short(below))} of"
+        case Tighter.STRONGER, str(above), str(below):
+            return f"{shown(in_short(above))} is looser than {shown(in_short(below))} of"
         case _, Mapping(), _:
             return "differs from the entry of the same name of"
         case _:
@@ -368,6 +395,18 @@ def _with_profile(layers: Sequence[Layer]) -> Sequence[Layer]:
         return (defaults, Layer(Role.DEFAULT, "no profile", doubtful=doubtful), *files)
     values = {Leaf(key.path): profile_value(chosen[-1], key) for key in PROFILE_KEYS}
     return (defaults, Layer(Role.DEFAULT, f"the profile `{chosen[-1]}`", values), *files)
+
+
+def _with_preset(layers: Sequence[Layer]) -> Sequence[Layer]:
+    """Return the layers with what the chosen preset says right above the defaults."""
+    defaults, *others = layers
+    chosen = [str(layer.values[_PRESET]) for layer in layers if _PRESET in layer.values]
+    if any(_PRESET.key_path in layer.doubtful for layer in layers):
+        # Nothing is certain where it is not known which preset counts.
+        said = (leaf.key_path for values in defaults.presets.values() for leaf in values)
+        return (defaults, Layer(Role.DEFAULT, "no preset", doubtful=frozenset(said)), *others)
+    values = defaults.presets.get(chosen[-1], {})
+    return (defaults, Layer(Role.DEFAULT, f"the preset `{chosen[-1]}`", values), *others)
 
 
 def profile_value(profile: str, key: Key) -> Value:

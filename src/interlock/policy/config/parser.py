@@ -405,8 +405,8 @@ class _Reader(msgspec.Struct):
             case Money() if isinstance(value, int | float) and not isinstance(value, bool):
                 return self._money(shape, place, value)
             case Choice() if isinstance(value, str):
-                is_known = value in shape.values
-                return value if is_known else self._refuse(shape, place, value, "unknown")
+                known = shape.read(value)
+                return self._refuse(shape, place, value, "unknown") if known is None else known
             case Text():
                 return self._text(shape.kind, place, value)
             case _:
@@ -419,7 +419,11 @@ class _Reader(msgspec.Struct):
         return self._refuse(shape, place, value, "too fine") if micro_usd is None else micro_usd
 
     def _refuse(self, shape: Scalar, place: str, value: object, why: str) -> None:
-        close = nearest(str(value), shape.values) if isinstance(shape, Choice) else None
+        close = (
+            nearest(str(value), (*shape.words, *shape.values))
+            if isinstance(shape, Choice)
+            else None
+        )
         self._complain(
             place, f"{shown(value)} is {why}; expected {expected(shape)}{did_you_mean(close)}"
         )
@@ -513,7 +517,7 @@ def expected(shape: Scalar) -> str:
                 f"US dollars from 0 to {shape.maximum}, with at most {_MONEY_PLACES} decimal places"
             )
         case Choice():
-            return one_of(shape.values)
+            return one_of(shape.words)
         case Text(kind=TextKind.HIDDEN | TextKind.COMMAND as kind):
             return f"text, {kind.value}"
         case Text():

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from interlock.policy.config.complaints import is_list, is_table, notation, shortened
 from interlock.policy.config.document import Policy
+from interlock.policy.config.key import in_short
 from interlock.policy.config.layers import (
     KnownRules,
     Leaf,
@@ -18,14 +19,16 @@ from interlock.policy.config.layers import (
 
 
 def in_words(value: object) -> str:
-    """Return tables by what matters in them, and everything else as JSON."""
+    """Return tables by what matters in them, decisions in short, and everything else as JSON."""
     match value:
         case {"decision": str(decision), "when": str(condition)}:
-            return f"{decision} when {condition}"
+            return f"{in_short(decision)} when {condition}"
         case {"decision": str(decision), "reason": str(reason)}:
-            return f"{decision}: {reason}"
+            return f"{in_short(decision)}: {reason}"
         case {"decision": str(decision)}:
-            return decision
+            return in_short(decision)
+        case str(text):
+            return notation(in_short(text))
         case {"input-usd": Decimal() as read, "output-usd": Decimal() as written}:
             return f"{read} USD for a million tokens read, {written} USD written"
         case _ if is_list(value) and value and all(map(is_table, value)):

@@ -93,6 +93,45 @@ _PROJECT_HEADING = """\
 #
 # Everything below is a comment that shows the default. Take the `#` away from what you change.
 """
+_STARTER = """\
+# Interlock: {whose}.
+# `interlock policy show` prints what is in force, `interlock policy test` runs the rules' examples,
+# `interlock init --full` writes every setting there is. Take the `#` away from what you change.
+
+# observe   records and tells what it would have done; stops only what is critical
+# balanced  asks before what is hard to undo, denies what is dangerous (the default)
+# strict    for runs that nobody watches: the unreadable, the network and installs ask
+{preset}
+
+# What one run may use; a person raises it for a single run with `interlock budget`.
+[budgets.run]
+{limits}
+
+# Paths that the agent must not write, besides the built-in ones: "ask", "deny" or "off".
+#[[protected-paths.entries]]
+#path = "**/migrations/**"
+#decision = "ask"
+
+# Single built-in rules (`interlock rules` lists them): "off", "observe", "warn", "ask" or "deny".
+[destructive-ops.rules]
+#"git.push-force" = "deny"
+{own}
+# A rule of your own; with mode = "observe" it is only told. Needs `pip install 'interlock[cel]'`.
+#[[rules]]
+#id = "no-deploys"
+#when = 'commands.exists(c, c.program == "make" && "deploy" in c.args)'
+#decision = "ask"
+#mode = "observe"
+#message = "deploys need a person"
+#match = ["make deploy"]
+"""
+_OWN_SETTINGS = """
+# Where a notice goes when a question waits for you.
+[notifications]
+#command = ["notify-send", "Interlock"]
+[secrets]
+fingerprint-key = "{key}"  # tells one secret from another on the record; keep it to yourself
+"""
 _USER_ONLY = {
     key.path: f"# `{key.name}` stands in the user's file only."
     for key in KEYS
@@ -217,15 +256,42 @@ def _filled(text: str, first: str, others: str) -> str:
     )
 
 
-def user_starter(defaults: str, *, fingerprint_key: str) -> str:
-    """Return the default policy as comments, with nothing set but the fingerprint key."""
+def starter(
+    preset: str | None,
+    in_force: str,
+    limits: Mapping[str, object],
+    *,
+    fingerprint_key: str | None,
+) -> str:
+    """Return a file of the settings that people change; the user's has a fingerprint key.
+
+    Without a preset of its own, the one that is in force stands there as a comment.
+    """
+    is_users = fingerprint_key is not None
+    line = f'preset = "{preset or in_force}"'
+    return _STARTER.format(
+        whose="your policy, for all your projects"
+        if is_users
+        else "this project's policy, which may only tighten the user's",
+        preset=line if preset or is_users else f"#{line}",
+        limits="\n".join(f"#{name} = {limit:_}" for name, limit in limits.items()),
+        own=_OWN_SETTINGS.format(key=fingerprint_key) if is_users else "",
+    )
+
+
+def user_starter(defaults: str, *, preset: str | None, fingerprint_key: str) -> str:
+    """Return the default policy as comments, with nothing set but preset and fingerprint key."""
     own_key = {"secrets.fingerprint-key": f'fingerprint-key = "{fingerprint_key}"'}
-    return f"{_USER_HEADING}\n{_commented(defaults, own_key)}"
+    return f"{_USER_HEADING}\n{_commented(defaults, {**_chosen(preset), **own_key})}"
 
 
-def project_starter(defaults: str) -> str:
+def project_starter(defaults: str, *, preset: str | None) -> str:
     """Return the default policy as comments, without what only the user's file may hold."""
-    return f"{_PROJECT_HEADING}\n{_commented(defaults, _USER_ONLY)}"
+    return f"{_PROJECT_HEADING}\n{_commented(defaults, {**_chosen(preset), **_USER_ONLY})}"
+
+
+def _chosen(preset: str | None) -> Mapping[str, str]:
+    return {".preset": f'preset = "{preset}"'} if preset else {}
 
 
 def _commented(defaults: str, instead: Mapping[str, str]) -> str:
@@ -428,7 +494,7 @@ def _setting_schema(shape: Setting) -> Schema:
         case Money():
             return {"type": "number", "minimum": 0, "maximum": shape.maximum}
         case Choice():
-            return {"type": "string", "enum": list(shape.values)}
+            return {"type": "string", "enum": list(dict.fromkeys((*shape.words, *shape.values)))}
         case Text():
             return {"type": "string", "pattern": _TEXT_PATTERNS.get(shape.kind, _SOMETHING)}
         case Texts():

@@ -1,11 +1,13 @@
 """What the policy file says about runs, and about finished work: each field is a key."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from interlock.model.budget import Dimension
 from interlock.model.review import LONGEST_TIMEOUT_S, MOST_ATTEMPTS, Check, ReviewGate, ReviewMode
 from interlock.model.verdict import Severity
 from interlock.policy.config.key import (
+    MODES,
     SWITCHABLE_OUTCOMES,
     Budget,
     Choice,
@@ -108,6 +110,7 @@ class Budgets(Section, title="What may be spent"):
         "What one run may spend by itself.",
         _BUDGET,
         default={},
+        absent="as the preset says",
         more=(
             "A limit is the last amount that still passes; what is not named has no"
             " limit. Money is in US dollars, with six decimal places at most."
@@ -209,6 +212,12 @@ class Notifications(Section, title="How people hear that something waits for the
 class Steps(Section, title="When a run is stopped, paused, slowed down and saved"):
     """When a run is stopped, paused, slowed down and saved."""
 
+    mode: Literal["observe", "enforce"] = key(
+        "Whether a run is really stopped, paused and slowed down, or that is only recorded.",
+        Choice(MODES),
+        default="enforce",
+        more="Checkpoints are taken in both; what a person has stopped stays stopped.",
+    )
     max_consecutive: int = key(
         "How many steps without a person stop a run whose checkpoint is overdue.",
         Number(1, 1_000_000, tighter=Tighter.SMALLER),
@@ -459,6 +468,12 @@ class ReviewGateEntry(Section, omit_defaults=True):
 class Reviews(Section, title="Whether finished work is good enough"):
     """What finished work is held against, and by what limits."""
 
+    mode: Literal["observe", "enforce"] = key(
+        "Whether a failing review holds work up, or that is only recorded.",
+        Choice(MODES),
+        default="enforce",
+        more="Checks are run in both.",
+    )
     max_attempts: int = key(
         "After how many attempts a review that still fails asks a person.",
         Number(1, MOST_ATTEMPTS, tighter=Tighter.SMALLER),

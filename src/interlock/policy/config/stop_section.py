@@ -9,6 +9,7 @@ import msgspec
 from interlock.model.stop import EvidenceKind
 from interlock.policy.config.key import (
     INHERITED,
+    MODES,
     Choice,
     Flag,
     NamedTables,
@@ -57,6 +58,12 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
             '"default" was set by measurement, "seed" is the original formula, to the'
             " point. In the user's file only."
         ),
+    )
+    mode: Literal["observe", "enforce"] = key(
+        "Whether an agent that ends its turn too early is sent on, or that is only recorded.",
+        Choice(MODES),
+        default="enforce",
+        more="Completion checks are run in both.",
     )
     auto_continue: bool = key(
         "Whether an agent that ends its turn too early is sent on at all.",

@@ -25,4 +25,4 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
     )
 
 
-GATE = Gate(name="approval", facts=_of_facts)
+GATE = Gate(name="approval", facts=_of_facts, is_binding=True)

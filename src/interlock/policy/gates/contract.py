@@ -43,5 +43,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the run that asks."""
     says_once: bool = False
     """Whether a rule that spoke before is not heard again about what a call carries."""
+    is_binding: bool = False
+    """Whether its findings count even where findings are only observed: a person's word does."""
     idle: Callable[[Action, CompiledPolicy], str | None] = _never
     """Why it has nothing to decide about an action; None where it has no part in it at all."""

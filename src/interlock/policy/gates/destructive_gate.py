@@ -10,7 +10,7 @@ from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine, InspectedEdit
 from interlock.policy.actions.rulebook import Hit
-from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
 from interlock.policy.gates.contract import Gate, while_off
 
 _OFF: Final = "off"
@@ -49,7 +49,7 @@ def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
 def decision_of(hit: Hit, overrides: Mapping[str, str]) -> Decision | None:
     """Return what the policy makes of a rule: its own decision, another, or none."""
     override = overrides.get(hit.rule_id)
-    if override is None:
+    if override is None or override == OBSERVE:
         return hit.rule.decision
     if override == ALLOW_WITH_UNDO:
         # Whether it can be put back is found out later, from the files themselves.

@@ -32,4 +32,4 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
     )
 
 
-GATE = Gate(name="continue", facts=_of_facts)
+GATE = Gate(name="continue", facts=_of_facts, is_binding=True)

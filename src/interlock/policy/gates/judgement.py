@@ -29,6 +29,7 @@ from interlock.policy.actions.inspection import (
 from interlock.policy.actions.recordable import Redactor, canonical_action, recordable_action
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.actions.undo_eligibility import is_undoable, touched_by
+from interlock.policy.config.key import OBSERVE
 from interlock.policy.gates import (
     allowlist_gate,
     approval_gate,
@@ -72,6 +73,15 @@ _CALL_GATES: Final = [(gate, gate.call) for gate in GATES if gate.call is not No
 _WHOLE_CALL_GATES: Final = [
     (gate, gate.call_as_a_whole) for gate in GATES if gate.call_as_a_whole is not None
 ]
+_BINDING: Final = frozenset(gate.name for gate in GATES if gate.is_binding)
+_OWN_RULES: Final = ("persistence.gate-", "persistence.agent-")
+_OWN_PATHS: Final = (
+    "interlock", "/.claude", "/ClaudeCode/", "/claude-code/", "/.mcp.json", "/hooks.json",
+    "/.codex/", "/etc/codex/", "/.gemini/", "/gemini-cli/", "/.github/hooks/", "/.github/copilot/",
+    "/.copilot/", "/github-copilot/", "/.cursor/", "/etc/cursor/", "opencode", "windsurf/",
+    "/.clinerules/",
+)  # fmt: skip
+"""Where Interlock and the settings of clients are, among the protected paths."""
 _RUN_GATES: Final = [(gate, gate.facts) for gate in GATES if gate.facts is not None]
 
 
@@ -85,6 +95,7 @@ def verdict_of(inspection: Inspection) -> Verdict:
     found: list[Finding] = []
     _ask_about(inspection.subject, inspection.policy, found)
     findings = [_sendable(each) for each in _redacted(found, inspection)] if found else []
+    findings = observed_findings(findings, inspection.policy)
     return Verdict(
         decision=strictest(findings),
         findings=tuple(findings),
@@ -138,9 +149,9 @@ def settle(
     findings: Sequence[Finding], facts: Facts, policy: CompiledPolicy, policy_hash: str
 ) -> Settled:
     """Return the answer, given what the gates found in an action and what is known of its run."""
-    found = list(findings)
-    _ask(_RUN_GATES, facts, policy, found)
-    every = tuple(found)
+    known: list[Finding] = []
+    _ask(_RUN_GATES, facts, policy, known)
+    every = (*findings, *observed_findings(known, policy))
     verdict = Verdict(decision=strictest(every), findings=every, policy_hash=policy_hash)
     is_asked = verdict.decision is Decision.REQUIRE_CONFIRMATION
     was_granted = is_asked and facts.granted is not None
@@ -150,6 +161,31 @@ def settle(
         # and the reasons stay on the record.
         return Settled(verdict, Decision.WARN)
     return Settled(verdict, verdict.decision)
+
+
+def observed_findings(findings: Sequence[Finding], policy: CompiledPolicy) -> Sequence[Finding]:
+    """Return the findings, with those that are only observed as warnings that say so."""
+    rules, is_observing = policy.observed_rules, policy.config.mode == OBSERVE
+    if not is_observing and not rules:
+        return findings
+    return [
+        each.observed if each.rule in rules or (is_observing and not _is_binding(each)) else each
+        for each in findings
+    ]
+
+
+def _is_binding(finding: Finding) -> bool:
+    """Whether a finding counts in any mode.
+
+    What is critical does, a person's word, a gate that broke, and what keeps agents from the
+    policy, the ledger and the hooks themselves: whoever only looks on must not be blinded.
+    """
+    gate, rule = finding.gate, finding.rule
+    if finding.severity is Severity.CRITICAL or gate in _BINDING or rule == f"{gate}.broken":
+        return True
+    if gate == protected_paths_gate.GATE.name:
+        return any(part in rule for part in _OWN_PATHS)
+    return rule.startswith(_OWN_RULES)
 
 
 def _ask_about(

@@ -31,6 +31,7 @@ from interlock.model.review import (
 )
 from interlock.model.stop import StopDecision, StopVeto
 from interlock.policy.config.complaints import one_line, one_of
+from interlock.policy.config.key import OBSERVE
 from interlock.policy.config.run_sections import Reviews
 from interlock.policy.reviews.gate_faults import (
     fault_in_words,
@@ -80,6 +81,10 @@ def judge(found: OpenReview, verdict: ReadVerdict, settings: Reviews) -> ReviewD
     )
     if not _is_held(review, said, faults):
         return answer
+    if settings.mode == OBSERVE:
+        told = f"would have been held up: {entry.reason}"
+        warnings = (*answer.warnings, told)
+        return replace(answer, reason=told, warnings=warnings, would_have=ReviewOutcome.RETRY)
     held = replace(
         review,
         attempt_count=entry.attempt,

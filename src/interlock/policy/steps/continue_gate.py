@@ -19,6 +19,7 @@ from interlock.model.step import (
     StepMetrics,
     StepReason,
 )
+from interlock.policy.config.key import OBSERVE
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.step_figures import (
     measures,
@@ -54,12 +55,17 @@ def decide(
         reasons += _spoken(signs, short=short)
         reasons.sort(key=lambda reason: -reason.decision.rank)
     decision = reasons[0].decision if reasons else StepDecision.CONTINUE
+    is_due = any(reason.decision is StepDecision.CHECKPOINT for reason in reasons)
+    would_have = None
+    if settings.mode == OBSERVE and decision not in _GOES_ON:
+        would_have, decision = decision, _GOES_ON[is_due]
     return ContinueDecision(
         decision=decision,
+        would_have=would_have,
         reasons=tuple(reasons),
         warnings=warnings,
         metrics=metrics,
-        checkpoint_due=any(reason.decision is StepDecision.CHECKPOINT for reason in reasons),
+        checkpoint_due=is_due,
         delay_ms=_delay(settings, throttled_before) if decision is StepDecision.THROTTLE else None,
         short=short,
     )
@@ -73,6 +79,8 @@ def is_within_cooldown(settings: Steps, *, full_at_ms: int | None, at_ms: int) -
     return full_at_ms is not None and 0 <= at_ms - full_at_ms < settings.cooldown_ms
 
 
+_GOES_ON: Final = (StepDecision.CONTINUE, StepDecision.CHECKPOINT)
+"""What lets a run take its step; the second where a checkpoint is due."""
 _WARNING: Final = (StepDecision.CONTINUE,)
 _SOFT: Final = (StepDecision.CONTINUE, StepDecision.THROTTLE)
 

@@ -26,6 +26,7 @@ from interlock.model.stop import (
     StopVeto,
 )
 from interlock.policy.config.complaints import one_line
+from interlock.policy.config.key import OBSERVE
 from interlock.policy.config.stop_section import Stops
 from interlock.policy.stops.announcements import Announcement, announced
 from interlock.policy.stops.closing_text import Closing, Sentence, closing_of, sentences_of
@@ -48,6 +49,10 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
     )
     if vetoed is not None:
         outcome, (veto, reason) = StopOutcome.VETOED, vetoed
+    would_have = None
+    if settings.mode == OBSERVE and outcome in _SENT_ON:
+        would_have, outcome = outcome, StopOutcome.FINISHED_WITH_WARNING
+        reason = f"would have been sent on: {reason}"
     return StopDecision(
         goes_on=outcome in _SENT_ON or outcome is StopOutcome.ACTS,
         score=score,
@@ -56,6 +61,7 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
         outcome=outcome,
         veto=veto,
         nudge=_nudge(context, intent) if outcome in _SENT_ON else None,
+        would_have=would_have,
     )
 
 

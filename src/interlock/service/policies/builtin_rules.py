@@ -26,7 +26,10 @@ from interlock.service.policies.rule_compiler import (
 )
 
 if TYPE_CHECKING:
-    from interlock.policy.config.layers import KnownRules
+    from interlock.policy.config.layers import KnownRules, Layer
+
+
+_Scopes = dict[str, dict[str, object]]
 
 
 class ProgramTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +50,7 @@ class PolicyTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the policy says where no file does and a field would be too small for it."""
 
     defaults: Mapping[str, object]
+    presets: Mapping[str, Mapping[str, object]]
     merged: DefaultPolicy | None = None
     """None where it has to be merged first."""
 
@@ -103,6 +107,20 @@ def known_rules() -> KnownRules:
 def default_lists() -> Mapping[str, object]:
     """Return the defaults of the policy that stand in no field."""
     return builtin_tables().policy.defaults
+
+
+def preset_limits(preset: str) -> Mapping[str, object]:
+    """Return what one run may spend by a preset, as its file says it."""
+    budgets = msgspec.convert(builtin_tables().policy.presets[preset]["budgets"], _Scopes)
+    return budgets["run"]
+
+
+def builtin_layer() -> Layer:
+    """Return what holds where no file says otherwise, with what each preset says instead."""
+    from interlock.policy.config.layers import default_layer  # noqa: PLC0415 - most processes read no file
+
+    tables = builtin_tables().policy
+    return default_layer(tables.defaults, tables.presets)
 
 
 @cache

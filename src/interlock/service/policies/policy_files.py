@@ -21,13 +21,13 @@ from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
 from interlock.policy.config.action_sections import DestructiveOps, ParameterNames, ToolNames
 from interlock.policy.config.document import MergedPolicy
-from interlock.policy.config.key import ALLOW_WITH_UNDO
+from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
 from interlock.policy.own.own_guard import own_guard
 from interlock.secrets.scanner import SecretScanner
 from interlock.service.policies.builtin_rules import (
+    builtin_layer,
     builtin_tables,
     command_packs,
-    default_lists,
     known_rules,
     programs,
     secret_rules,
@@ -121,7 +121,7 @@ def _merged(user: Path | None, projects: Sequence[Path]) -> MergedPolicy:
         for role, path in files
         if path is not None
     ]
-    every = [layering.default_layer(default_lists()), *layers]
+    every = [builtin_layer(), *layers]
     merged = layering.merge(every, known)
     if not projects:
         return merged
@@ -171,6 +171,8 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         schemas={tool: tool_schema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
         review_gates={entry.id: entry.gate for entry in policy.reviews.gates},
+        observed_rules=rules_answered(ops, OBSERVE)
+        | {rule.id for rule in policy.rules if rule.mode == OBSERVE},
     )
 
 

@@ -12,8 +12,8 @@ from interlock.model.step import ContinueDecision
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.arbiter import held_answer
-from interlock.policy.config.key import ALLOW_WITH_UNDO
-from interlock.policy.gates.judgement import judge
+from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
+from interlock.policy.gates.judgement import judge, observed_findings
 from interlock.policy.steps.continue_gate import decide
 from interlock.service.policies.builtin_rules import known_rules
 
@@ -27,12 +27,12 @@ def findings_again(event: ActionJudged, policy: CompiledPolicy) -> tuple[Finding
     whole = [each for each in event.verdict.findings if each.gate not in FROM_FACTS]
     if now == withheld.instead:
         # What was recorded is judged as it was then, so what was taken out would be as well.
-        return tuple(_weighed(whole, policy))
+        return tuple(observed_findings(list(_weighed(whole, policy)), policy))
     # Another policy: what hangs on the text that is gone is as it was, but for its weight.
     there, instead = _names(whole), _names(withheld.instead)
     unseen = [each for each in whole if (each.gate, each.rule) not in instead]
     seen = (each for each in now if (each.gate, each.rule) not in instead - there)
-    return (*seen, *_weighed(unseen, policy))
+    return (*seen, *observed_findings(list(_weighed(unseen, policy)), policy))
 
 
 def step_again(event: StepJudged, policy: CompiledPolicy) -> ContinueDecision:
@@ -54,14 +54,12 @@ def _names(findings: Sequence[Finding]) -> set[tuple[str, str]]:
 def _weighed(findings: Iterable[Finding], policy: CompiledPolicy) -> Iterator[Finding]:
     """Yield findings with the decision that a policy gives to the rules for commands."""
     settings = policy.config.destructive_ops
-    for finding in findings:
+    for finding in (each.enforced for each in findings):
         if finding.gate != DESTRUCTIVE_OPS or finding.rule not in known_rules().commands:
             yield finding
             continue
         rule = policy.rulebook.rules.get(finding.rule) if settings.enabled else None
         if rule is not None:
-            said = settings.rules.get(finding.rule, rule.decision.value)
-            asks = said == ALLOW_WITH_UNDO
-            yield replace(
-                finding, decision=Decision.REQUIRE_CONFIRMATION if asks else Decision(said)
-            )
+            said = settings.rules.get(finding.rule, OBSERVE)
+            own = {ALLOW_WITH_UNDO: Decision.REQUIRE_CONFIRMATION, OBSERVE: rule.decision}
+            yield replace(finding, decision=own.get(said) or Decision(said))

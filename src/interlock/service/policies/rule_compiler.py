@@ -48,7 +48,7 @@ def compile_rules(root: Path | None = None) -> bytes:
         kind: {name: _stripped(document) for name, document in named.items()}
         for kind, named in documents.items()
     }
-    tables[POLICY] = {**documents[POLICY], "merged": _default_policy(documents[POLICY]["defaults"])}
+    tables[POLICY] = {**documents[POLICY], "merged": _default_policy(documents[POLICY])}
     return msgspec.msgpack.encode(
         CompiledFile(
             checksum=checksum_of(texts), tables=msgspec.Raw(msgspec.msgpack.encode(tables))
@@ -83,11 +83,12 @@ def checksum_of(texts: Mapping[str, Mapping[str, bytes]]) -> int:
     return checksum
 
 
-def _default_policy(lists: Document) -> dict[str, object]:
+def _default_policy(documents: Mapping[str, Document]) -> dict[str, object]:
     from interlock.policy.config.layers import KnownRules, default_layer, merge  # noqa: PLC0415 - for a build alone
 
     nothing = KnownRules(packs=frozenset(), commands={}, secrets=frozenset())
-    merged = merge([default_layer(lists)], nothing)
+    presets = msgspec.convert(documents["presets"], dict[str, dict[str, object]])
+    merged = merge([default_layer(documents["defaults"], presets)], nothing)
     return {"policy": merged.policy, "hash": merged.hash}
 
 

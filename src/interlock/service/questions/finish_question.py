@@ -22,6 +22,7 @@ from interlock.model.review import (
 )
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.system_loop import LOOP_RUN
+from interlock.policy.config.key import OBSERVE
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_gate import (
     COMPLETION,
@@ -173,7 +174,7 @@ def _missing(moment: Moment, completion: CompletionCheck) -> UnfinishedError | P
     """Return what keeps a run from finishing that says it is done, if anything does."""
     state = moment.run
     waiting = blocking_reviews(state)
-    if waiting:
+    if waiting and moment.context.policy.config.reviews.mode != OBSERVE:
         named = ", ".join(f"`{name}`" for name in waiting)
         return UnfinishedError(
             f"run `{state.id}` may not finish: no verdict on review {named} has passed yet"

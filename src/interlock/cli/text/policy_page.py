@@ -1,0 +1,26 @@
+"""Which policy is in force, as text, and the line that says what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interlock.cli.text.render import Line, Span, Tone, labelled_rows
+from interlock.views.policy_standing import PolicyStanding
+
+
+def policy_lines(policy: PolicyStanding, refused: str | None) -> Iterator[Line]:
+    """Yield which policy is in force and its limits; `refused` is why the ledger has another."""
+    chosen = "the default" if policy.origin == "default" else f"from the {policy.origin}'s file"
+    observed = ", ".join(policy.observed_rules)
+    yield from labelled_rows(
+        ("policy", f"preset {policy.preset} ({chosen}), {policy.rules_text}"),
+        ("files", ", ".join(policy.files) or "none: the built-in policy"),
+        ("limits", f"a run may use {policy.limits_text}; change them under [budgets.run]"),
+        ("observed", f"only told, not enforced: {observed}" if observed else ""),
+        ("not yet", refused or "", Tone.CAREFUL),
+    )
+
+
+def next_line(command: str, why: str) -> Line:
+    """Return the last line of whatever comes first: the command that comes next, and why."""
+    return Span("next  ", Tone.LABEL), Span(command, Tone.CODE), Span(f"  {why}")
