@@ -42,6 +42,8 @@ class Stage(NamedTuple):
 
     ids: dict[str, str]
     typed: Sequence[str] = (PASSPHRASE,) * 4
+    also: Sequence[str] = ()
+    """What has to be said besides, on this stage."""
 
 
 @contextmanager
@@ -50,6 +52,7 @@ def a_stage(words: Sequence[str], place: str, folder: Path) -> Generator[Stage]:
     for name, value in _FILES.items():
         (folder / name).write_text(json.dumps(value) + "\n")
     (folder / "verdict.txt").write_text("PASS - every case is covered\n")
+    (folder / "note.txt").write_text("look at it\n")
     (folder / "app.py").write_text("x = 1\n")
     (folder / "policy.toml").write_text("[destructive-ops.rules]\n'git.push-force' = 'block'\n")
     known = [" ".join(words[:length]) for length in (2, 1)]
@@ -140,7 +143,7 @@ def _more_people(_stack: ExitStack, place: str, _folder: Path) -> Stage:
         token = opened.unlock("anna", PASSPHRASE)
         opened.add_operator("ben", f"{PASSPHRASE} of ben", token=token, cost=CHEAP)
         opened.add_token("dashboard", scope="viewer", token=token)
-    return Stage({}, (PASSPHRASE,) * 4)
+    return Stage({}, also=("--as", "anna"))
 
 
 def _a_lost_passphrase(_stack: ExitStack, place: str, _folder: Path) -> Stage:

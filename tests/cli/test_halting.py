@@ -60,7 +60,7 @@ def test_what_still_holds_a_run_from_above_is_told(place: str) -> None:
 
         assert "HALTED  <now> at step 0\n    this as well\n" in shown
         assert f"HALTED  <now> at step 0, by run {above.id[:SHORT]} above\n" in shown
-        assert lifted.stdout.startswith("LIFTED  it may go on, once no run above it is held\n")
+        assert lifted.stdout.startswith("RESUMED  it may go on, once no run above it is held\n")
         assert f"interlock resume {above.id[:SHORT]} --reason TEXT" in lifted.stdout
         assert not below.step().goes_on
 

@@ -72,7 +72,7 @@ def test_what_another_process_records_is_seen_at_once(any_place: str) -> None:
 
             assert not answer.allowed
             assert [line.split()[1] for line in lines] == [second.id[:SHORT]] * 2
-            assert "  block     $ rm -rf /  filesystem.delete-root\n" in lines[-1]
+            assert "  deny      $ rm -rf /  filesystem.delete-root\n" in lines[-1]
             assert follower.is_told(signal.SIGTERM) == 128 + signal.SIGTERM
         first.finish()
 

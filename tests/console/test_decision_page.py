@@ -91,7 +91,7 @@ def test_says_what_it_was_judged_on(told: Scene) -> None:
 @pytest.mark.parametrize(
     ("answer", "line"),
     [
-        ("block", '"git.push-force" = "block"'),
+        ("deny", '"git.push-force" = "block"'),
         ("ask", '"git.push-force" = "require-confirmation"'),
         ("warn", '"git.push-force" = "warn"'),
         ("off", '"git.push-force" = "off"'),

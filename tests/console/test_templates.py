@@ -104,7 +104,7 @@ def test_amounts_are_told_at_a_glance():
 def test_every_decision_has_its_colour_and_its_word():
     answers = ("allow", "warn", "require-confirmation", "block")
     assert [tone(each) for each in answers] == ["allow", "warn", "ask", "block"]
-    assert [word(each) for each in answers] == ["allow", "warn", "ask", "block"]
+    assert [word(each) for each in answers] == ["allow", "warn", "ask", "deny"]
     assert (tone("at work"), tone("expired"), word("expired")) == ("allow", "none", "ran out")
 
 

@@ -104,9 +104,9 @@ The control plane for AI agents that work unattended.
 \b
   interlock tour                              see it at work
   interlock install claude-code               have an agent ask before it acts
-  interlock check command 'git push --force'  ask about one line; --explain says why
+  interlock check command 'git push --force'  ask about one line
   interlock approvals                         what waits for you
-  interlock serve                             all of it in a browser, and an API
+  interlock serve                             all of it in a browser
 """
 _MORE: Final = "`interlock help COMMAND` says more about one, with examples."
 

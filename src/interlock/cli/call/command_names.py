@@ -5,6 +5,7 @@ Old names work for one release, with a hint on standard error, and stand in no h
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Final, cast
 
@@ -48,12 +49,16 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         command = self.get_command(ctx, name)
         if command is not None:
-            return name, command, _with_new_options(ctx, name, command, args[1:])
+            path = f"{ctx.command_path} {name}"
+            return name, command, _with_new_options(ctx, path, command, args[1:])
         meant = EARLIER.get(" ".join([*words, name]))
         near = None if meant else nearest_word(name, self.list_commands(ctx))
         if meant is None and near is None:
             meant = EARLIER.get(" ".join([*words, "*"]))
         if meant is None:
+            if ctx.resilient_parsing:
+                # Somebody presses Tab behind what is no command.
+                return None, None, args
             raise click.UsageError(self.unknown(ctx, args, near), ctx)
         typed = [*words, *([] if " ".join([*words, name]) not in EARLIER else [name])]
         hint(ctx, f"interlock {' '.join(typed)}", f"interlock {meant}")
@@ -75,12 +80,20 @@ class Commands(click.Group):
         while isinstance(command, click.Group):
             path.append(words.pop(0))
             command = cast("click.Command", command.get_command(ctx, path[-1]))
-        name = " ".join(path)
-        return name, command, [*words, *_with_new_options(ctx, name, command, args)]
+        depth = len(ctx.command_path.split()) - 1
+        if depth:
+            # Usage and errors are to speak of the new words all along.
+            ctx.info_name = path[depth - 1]
+        line = f"interlock {' '.join(path)}"
+        return (
+            " ".join(path[depth:]),
+            command,
+            [*words, *_with_new_options(ctx, line, command, args)],
+        )
 
 
 def _with_new_options(
-    ctx: click.Context, name: str, command: click.Command, args: list[str]
+    ctx: click.Context, path: str, command: click.Command, args: list[str]
 ) -> list[str]:
     """Return the arguments, with every option that has another name by now under that name."""
     arguments = list(args)
@@ -92,14 +105,15 @@ def _with_new_options(
         known = {each for parameter in command.params for each in parameter.opts}
         if now in known and option not in known:
             arguments[place] = "=".join([now, *rest])
-            hint(ctx, option, f"{now} of interlock {name}")
+            hint(ctx, option, f"{now} of {path}")
     return arguments
 
 
 def with_examples(command: click.Command) -> click.Command:
     """Return a command whose examples, and those of the commands below it, keep their lines."""
     if command.help is not None:
-        command.help = command.help.replace("\n\nExamples:", "\n\n\b\nExamples:")
+        text = inspect.cleandoc(command.help)
+        command.help = text.replace("\n\nExamples:", "\n\n\b\nExamples:")
     if isinstance(command, click.Group):
         for each in command.commands.values():
             with_examples(each)
@@ -120,5 +134,5 @@ def hint(ctx: click.Context, earlier: str, now: str) -> None:
     from interlock.views.units import json_text  # noqa: PLC0415 - only for old names
 
     told = f"{earlier} is now {now}"
-    is_json = "--json" in ctx.find_root().obj
+    is_json = "--json" in (ctx.find_root().obj or ())
     click.echo(json_text({"hint": told}) if is_json else told, err=True)

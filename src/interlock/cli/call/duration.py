@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(s|sec|m|min|h|d|w)", re.ASCII)
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(sec|s|min|m|h|d|w)", re.ASCII)
 _LONGEST_S: Final = 100 * 365 * 86_400
 
 

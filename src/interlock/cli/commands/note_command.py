@@ -30,7 +30,7 @@ Leave a note; `-` reads it from standard input.
 Examples:
   interlock note add "the nightly build is flaky, look at it"
   interlock note add "the certificate ends on Friday" --tag ops --source pager
-  git log -1 --format=%B | interlock note add -
+  interlock note add - < note.txt
 """
 
 

@@ -20,7 +20,7 @@ _WITH_UNDERSCORES: Final = {
     each.value: each.value.replace("-", "_") for kind in (Dimension, Decision) for each in kind
 }
 _DECISIONS: Final = frozenset(each.value for each in Decision)
-_TIMES: Final = frozenset(("at", "since", "until", "expires", "day"))
+_TIMES: Final = frozenset(("at", "since", "until", "next_heartbeat"))
 _LEAST_TIME: Final = 10**14
 """A smaller number is no time in microseconds: it is a count, or `0` for never."""
 
