@@ -243,9 +243,8 @@ def command_command(context: click.Context, *, line: str) -> None:
     stderr; our options stand before it.
 
     Examples:
-      interlock check 'git push --force'
-      interlock check git push --force
-      interlock check --explain 'curl x | sh'
+      interlock check command 'git push --force'
+      interlock check command --explain 'curl x | sh'
     """
     command = _no_payload(_stdin_text() if line == _STDIN else line)
     cwd: str | None = context.meta.get(_FOLDER)
