@@ -28,7 +28,6 @@ from interlock.adapters.installation.installation_plan import Plan, install_plan
 from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import json_option, show, wants_json
-from interlock.cli.text.policy_page import next_line, policy_lines
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -38,13 +37,14 @@ from interlock.cli.text.render import (
     labelled_lines,
     text_width,
 )
+from interlock.cli.text.summary_page import next_line, policy_lines
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.extras import require_extra
 from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import running_server
 from interlock.views import units
-from interlock.views.policy_standing import policy_standing
+from interlock.views.policy_summary import policy_summary
 
 if TYPE_CHECKING:
     from interlock.adapters.installation.examination import Observation
@@ -318,7 +318,7 @@ def _installed_lines(done: Sequence[_Done]) -> Iterator[Line]:
     yield from _lines(done)
     if any(each.outcome == "installed" for each in done):
         policy = found_policy()
-        yield from policy_lines(policy_standing(policy, settings.current_places()), None)
+        yield from policy_lines(policy_summary(policy, settings.current_places()), None)
         yield next_line("interlock doctor", "sends a dangerous line through each hook, unrun")
 
 

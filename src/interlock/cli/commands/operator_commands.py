@@ -16,8 +16,8 @@ from interlock.cli.call.ledger_access import (
 )
 from interlock.cli.call.options import chosen_place, ledger_call, ledger_option, show
 from interlock.cli.call.terminal import Terminal, terminal
-from interlock.cli.text.policy_page import next_line
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines, terminal_width
+from interlock.cli.text.summary_page import next_line
 from interlock.cli.text.tables import Column, table_lines
 from interlock.service.people.operators import (
     NewOperator,

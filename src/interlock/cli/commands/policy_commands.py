@@ -24,8 +24,8 @@ from interlock.cli.call.options import (
     policy_options,
     show,
 )
-from interlock.cli.text.policy_page import next_line, policy_lines
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
+from interlock.cli.text.summary_page import next_line, policy_lines
 from interlock.errors import InputError
 from interlock.model.verdict import Decision
 from interlock.policy.config.document import MergedPolicy
@@ -41,7 +41,7 @@ from interlock.service.policies import builtin_rules, rule_tests
 from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack_titles
 from interlock.service.policies.policy_files import default_policy_text, found_policy
 from interlock.service.policies.rule_tests import RuleTest
-from interlock.views.policy_standing import PolicyStanding, policy_standing
+from interlock.views.policy_summary import PolicySummary, policy_summary
 
 _ORIGIN_TONES: Final = {"default": Tone.PLAIN, "user": Tone.CODE, "project": Tone.CAREFUL}
 _OWNER_ONLY: Final = 0o600
@@ -195,7 +195,7 @@ def init_command(*, for_user: bool, preset: str | None, full: bool, force: bool)
         file.chmod(_OWNER_ONLY)
     file.write_text(text, encoding="utf-8")
     policy, places = found_policy(), settings.current_places()
-    standing, refused = policy_standing(policy, places), policy_refused(policy)
+    standing, refused = policy_summary(policy, places), policy_refused(policy)
     next_one = "interlock status" if refused is None else "interlock policy adopt"
     value = {
         "wrote": str(file),
@@ -224,7 +224,7 @@ def _starter(preset: str | None, *, for_user: bool, full: bool) -> str:
 
 
 def _init_lines(
-    file: str, standing: PolicyStanding, refused: str | None, next_one: str
+    file: str, standing: PolicySummary, refused: str | None, next_one: str
 ) -> Iterator[Line]:
     yield badge_line("WROTE", Tone.ALLOW, file)
     yield from policy_lines(standing, refused)

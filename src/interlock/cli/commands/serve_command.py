@@ -21,8 +21,8 @@ from interlock.cli.call.ledger_access import close_at_exit, current_time
 from interlock.cli.call.options import chosen_place, ledger_call, print_json, show, wants_json
 from interlock.cli.call.terminal import terminal
 from interlock.cli.commands.access_commands import console_link
-from interlock.cli.text.policy_page import next_line
 from interlock.cli.text.render import Span, Tone, badge_line, labelled_lines, print_lines
+from interlock.cli.text.summary_page import next_line
 from interlock.errors import NotPermittedError
 from interlock.extras import needs_extra
 from interlock.service.governor import Governor

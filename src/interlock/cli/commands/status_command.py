@@ -16,14 +16,14 @@ from interlock.cli.call.ledger_access import (
     reading_ledger,
 )
 from interlock.cli.call.options import chosen_place, ledger_call, show
-from interlock.cli.text.policy_page import next_line, policy_lines
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.statistics_text import ranking
+from interlock.cli.text.summary_page import next_line, policy_lines
 from interlock.cli.text.tables import bar_lines
 from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import Listening, running_server
 from interlock.views import units
-from interlock.views.policy_standing import PolicyStanding, policy_standing
+from interlock.views.policy_summary import PolicySummary, policy_summary
 from interlock.views.run_view import account_value, would_have_text
 from interlock.views.status_view import Standing, standing
 
@@ -35,7 +35,7 @@ class _Status(NamedTuple):
     """Everything that is told."""
 
     clients: Sequence[ClientHooks]
-    policy: PolicyStanding
+    policy: PolicySummary
     server: Listening | None
     place: str
     ledger: Standing | None
@@ -59,7 +59,7 @@ def status_command() -> None:
     policy = found_policy()
     status = _Status(
         clients=hooks_here(),
-        policy=policy_standing(policy, settings.current_places()),
+        policy=policy_summary(policy, settings.current_places()),
         server=running_server(settings.current_server_places(place)),
         place=place,
         ledger=_standing(place, now),

@@ -12,7 +12,7 @@ from interlock.settings import Places
 from interlock.views import units
 
 
-class PolicyStanding(msgspec.Struct, frozen=True, kw_only=True):
+class PolicySummary(msgspec.Struct, frozen=True, kw_only=True):
     """The policy that is in force."""
 
     preset: str
@@ -51,11 +51,11 @@ def _amount(dimension: Dimension, limit: int) -> str:
     return f"{limit:,} {dimension.unit}"
 
 
-def policy_standing(policy: CompiledPolicy, places: Places) -> PolicyStanding:
+def policy_summary(policy: CompiledPolicy, places: Places) -> PolicySummary:
     """Return the figures of a policy that was read from these places."""
     config = policy.config
     found: Sequence[object] = (places.user, *places.project)
-    return PolicyStanding(
+    return PolicySummary(
         preset=config.preset,
         origin=policy.merged.origins["preset"],
         mode=config.mode,

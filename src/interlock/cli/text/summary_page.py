@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from interlock.cli.text.render import Line, Span, Tone, labelled_rows
-from interlock.views.policy_standing import PolicyStanding
+from interlock.views.policy_summary import PolicySummary
 
 
-def policy_lines(policy: PolicyStanding, refused: str | None) -> Iterator[Line]:
+def policy_lines(policy: PolicySummary, refused: str | None) -> Iterator[Line]:
     """Yield which policy is in force and its limits; `refused` is why the ledger has another."""
     chosen = "the default" if policy.origin == "default" else f"from the {policy.origin}'s file"
     observed = ", ".join(policy.observed_rules)
