@@ -68,6 +68,14 @@ def ancestors(pid: int | None = None) -> Iterator[str]:
         pid = found.parent
 
 
+def folder_of(pid: int) -> Path | None:
+    """Return the folder that a process works in; None where nobody can say."""
+    try:
+        return (_PROC / str(pid) / "cwd").readlink()
+    except OSError:
+        return None
+
+
 def is_below(pid: int, above: int) -> bool:
     """Whether a process descends from another one, or is the same."""
     found = _process(above) if above > 0 else None

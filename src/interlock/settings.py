@@ -75,8 +75,8 @@ _SHARED: Final = 16
 _FOUND_BY: Final = ("INTERLOCK_POLICY", "INTERLOCK_CONFIG_HOME", "XDG_CONFIG_HOME", "HOME")
 
 
-_Trace = tuple[int, int, int] | bool
-PolicyTraces = tuple[tuple[str | None, ...], tuple[_Trace, ...]]
+FileTrace = tuple[int, int, int] | bool
+PolicyTraces = tuple[tuple[str | None, ...], tuple[FileTrace, ...]]
 
 
 def policy_traces() -> PolicyTraces:
@@ -86,8 +86,8 @@ def policy_traces() -> PolicyTraces:
     # Only whether it is there: git itself writes to it all the time.
     roots = [_is_there(f"{folder}/.git") for folder in folders]
     outermost = max((depth for depth, is_root in enumerate(roots) if is_root), default=0)
-    project = [_trace(f"{folder}/{PROJECT_FILE}") for folder in folders[: outermost + 1]]
-    return looked_for_by, (_trace(user_file), *roots, *project)
+    project = [file_trace(f"{folder}/{PROJECT_FILE}") for folder in folders[: outermost + 1]]
+    return looked_for_by, (file_trace(user_file), *roots, *project)
 
 
 @lru_cache(_SHARED)
@@ -96,7 +96,7 @@ def _looked_at(looked_for_by: Sequence[str | None]) -> tuple[str, tuple[str, ...
     return str(current_user_file()), tuple(str(each).rstrip("/") for each in (cwd, *cwd.parents))
 
 
-def _trace(file: str) -> _Trace:
+def file_trace(file: str) -> FileTrace:
     """Return what changes with a file; where nothing can be seen, whether anything stands there."""
     if not _is_there(file):
         return False

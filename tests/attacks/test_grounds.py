@@ -41,6 +41,7 @@ class Scene:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "state" / "ledger.db"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         self.keys = folder / "keys"
         self.clock = HandClock()
         with self.asking() as interlock:

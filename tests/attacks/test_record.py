@@ -46,6 +46,7 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / "state" / "ledger.db"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         self.keys = folder / "keys"
         self._kept: dict[Path, bytes] = {}
 
@@ -544,6 +545,7 @@ def test_a_deleted_file_is_told_and_none_is_made_in_its_place(scene: Scene) -> N
 
 def _another_ledger(scene: Scene) -> Path:
     other = scene.folder / "other" / "ledger.db"
+    other.parent.mkdir()
     open_ledger(other, keys=scene.folder / "other" / "keys").close()
     return other
 

@@ -94,6 +94,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.ledger = str(folder / "state" / "ledger.db")
+        (folder / "state").mkdir(exist_ok=True)
         self.keys = str(folder / "keys")
         self.workspace = folder / "work"
         self.workspace.mkdir()

@@ -188,8 +188,8 @@ class Connection:
                 self._forget()
                 failure = error
         raise UnavailableError(
-            f"no server answers at {self.place}: {failure or 'nothing'}; start one with"
-            " `interlock serve`"
+            f"no server answers at {self.place}: {_why(failure)}; start one with `interlock serve`,"
+            " or ask without one: `Interlock.open()`"
         ) from failure
 
     def _exchanged(
@@ -320,6 +320,12 @@ def _encoded(body: Mapping[str, object]) -> bytes:
         return msgspec.json.encode(said)
     except UnicodeEncodeError:
         raise InputError("half a character stands in what is asked: it cannot be sent") from None
+
+
+def _why(failure: Exception | None) -> str:
+    """Return what went wrong, without the numbers of the operating system."""
+    said = failure.strerror if isinstance(failure, OSError) else None
+    return (said or str(failure or "it says nothing")).lower()
 
 
 def _key(request: Request) -> str:

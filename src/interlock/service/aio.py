@@ -16,11 +16,11 @@ from interlock.model.entrance import Amount, FilePath, entrance
 from interlock.model.principal import Principal
 from interlock.model.question_fields import RunFields
 from interlock.model.step_loop import AsyncStepLoop
-from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, PatientClock
 from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
+from interlock.service.policies.policy_files import AnyPolicy
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.runs import named_process
 from interlock.service.run_operations import RunOperations
@@ -105,8 +105,8 @@ class AsyncInterlock(Operations):
         cls,
         place: FilePath | None = None,
         *,
-        policy: CompiledPolicy | None = None,
-        projects: Mapping[str, CompiledPolicy] | None = None,
+        policy: AnyPolicy | None = None,
+        projects: Mapping[str, AnyPolicy] | None = None,
         principal: Principal | None = None,
         clock: Clock | None = None,
         keys: FilePath | None = None,

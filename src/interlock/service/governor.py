@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
@@ -18,6 +20,7 @@ from interlock.model.promised_answer import completed
 from interlock.model.run import RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, PatientClock
+from interlock.service.policies.policy_files import load_policy
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project, check_adoption
 from interlock.service.records.approvals import wait_for_decision
@@ -30,6 +33,7 @@ T = TypeVar("T")
 
 _MOST_ROUNDS: Final = 128
 _MOST_KNOWN: Final = 4096
+_NO_PROJECT: Final = "default"
 
 
 class Governor:
@@ -130,6 +134,26 @@ class Governor:
             self._replace(project, before)
             raise
         return True
+
+    def project_in(self, folder: Path, named: str) -> str:
+        """Return the project of whoever works in a folder; its policy files count for it from here.
+
+        A project is named after its folder: another one of that name has another policy.
+
+        INVARIANT: no folder's policy counts for a project that is elsewhere, whatever it is called.
+        """
+        found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
+        if not found.project:
+            return named
+        root = found.project_file.parent
+        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
+        project = f"{root.name if named == _NO_PROJECT else named}-{digest}"
+        self.adopt(load_policy(user=found.user, project=found.project), project)
+        return project
+
+    def has_policy_of(self, project: str) -> bool:
+        """Whether a project has a policy of its own here."""
+        return project in self._policies
 
     def check_policies(self) -> None:
         """Raise NotPermittedError where a policy is one that only an operator may take."""

@@ -16,11 +16,11 @@ from interlock.model.question_fields import RunFields
 from interlock.model.run import RunState
 from interlock.model.step_loop import StepLoop
 from interlock.model.waited_call import Waiting, waited
-from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock
 from interlock.service.governor import BLOCKING, Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.operations import Operations
+from interlock.service.policies.policy_files import AnyPolicy
 from interlock.service.records.runs import RunLedger, named_process
 from interlock.service.run_operations import RunOperations
 
@@ -47,8 +47,8 @@ class Interlock(Waiting[Operations]):
         cls,
         place: FilePath | None = None,
         *,
-        policy: CompiledPolicy | None = None,
-        projects: Mapping[str, CompiledPolicy] | None = None,
+        policy: AnyPolicy | None = None,
+        projects: Mapping[str, AnyPolicy] | None = None,
         principal: Principal | None = None,
         clock: Clock | None = None,
         keys: FilePath | None = None,
@@ -56,8 +56,9 @@ class Interlock(Waiting[Operations]):
     ) -> Self:
         """Open the ledger at a path or URL, `:memory:`, or where the environment says.
 
-        `policy` comes from `load_policy`; without one, the policy files count that are found.
-        `projects` gives projects policies of their own, by name. `principal` is who asks; without
+        `policy` comes from `load_policy`, or is the path of a file that stands for the user's;
+        without one, the policy files count that are found. `projects` gives projects policies of
+        their own, by name. `principal` is who asks; without
         one, the agent whose token is in `INTERLOCK_TOKEN`, or each run's own. In
         `undo_store` files are kept as they were before they were changed.
         """

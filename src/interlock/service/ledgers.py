@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -30,10 +31,9 @@ from interlock.model.entrance import FilePath
 from interlock.model.order import BEFORE_ALL
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import LEDGER_RUN
-from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, Rows, Store
 from interlock.service.governor import Governor
-from interlock.service.policies.policy_files import load_policy
+from interlock.service.policies.policy_files import AnyPolicy, policy_given
 from interlock.service.records.context import SystemClock
 
 _MEMORY = ":memory:"
@@ -44,8 +44,8 @@ _KEY_BYTES = 32
 def open_governor(
     place: FilePath | None,
     *,
-    policy: CompiledPolicy | None = None,
-    projects: Mapping[str, CompiledPolicy] | None = None,
+    policy: AnyPolicy | None = None,
+    projects: Mapping[str, AnyPolicy] | None = None,
     clock: Clock | None = None,
     keys: FilePath | None = None,
     undo_store: FilePath | None = None,
@@ -61,9 +61,7 @@ def open_governor(
             " saying so: leave it out, or name an agent; an operator decides with a token"
         )
     found = settings.current_ledger_places()
-    if policy is None:
-        files = settings.current_places()
-        policy = load_policy(user=files.user, project=files.project)
+    judge_by = policy_given(policy)
     # What nobody could put back once the process is over is not kept any longer.
     is_memory = place is not None and os.fspath(place) == _MEMORY
     is_passing = is_memory and undo_store is None
@@ -73,7 +71,7 @@ def open_governor(
         keys=None if keys is None else Path(keys),
         undo=undo_store,
     )
-    pages = policy.config.ledger.checkpoint_pages
+    pages = judge_by.config.ledger.checkpoint_pages
     ledger = open_ledger(
         place or found.ledger, keys=Path(keys or found.keys), checkpoint_pages=pages
     )
@@ -82,9 +80,9 @@ def open_governor(
             principal = agent_of(found.token, ledger)
         governor = Governor(
             ledger,
-            policy,
+            judge_by,
             clock or SystemClock(),
-            projects=projects,
+            projects={name: policy_given(own) for name, own in (projects or {}).items()},
             undo_store=undo_store,
             own_places=own,
             asker=principal,
@@ -341,6 +339,7 @@ def _store(place: str, inspect: Callable[[str, Rows | None], bool], checkpoint_p
     scheme, is_url, _ = place.partition("://")
     if not is_url:
         file = Path(place).expanduser()
+        _check_folder(place, file)
         return SqliteStore(file, partial(inspect, _absolute(file)), checkpoint_pages)
     if scheme not in _URL_SCHEMES:
         raise InputError(
@@ -354,6 +353,27 @@ def _store(place: str, inspect: Callable[[str, Rows | None], bool], checkpoint_p
         store.close()
         raise
     return store
+
+
+def _check_folder(place: str, file: Path) -> None:
+    """Refuse a file that has no place to be in.
+
+    Only the folder of the ledger that counts here, whoever names it, is made where it is missing.
+    """
+    named = settings.current_ledger_places().ledger
+    usual = Path(named).expanduser()
+    if place.endswith(os.sep) or os.path.isdir(file):  # noqa: PTH112 - that one raises
+        raise InputError(
+            f"the ledger `{place}` is a folder: name a file in it, such as"
+            f" `{Path(place) / 'ledger.db'}`"
+        )
+    is_there = os.path.isdir(file.parent)  # noqa: PTH112 - the same
+    if not is_there and not file.is_relative_to(usual.parent):
+        raise InputError(
+            f"the folder `{file.parent}` of the ledger `{file.name}` does not exist: create it with"
+            f" `mkdir -p {shlex.quote(str(file.parent))}`, or name no ledger: then it is"
+            f" {'that of `INTERLOCK_LEDGER`' if '://' in named else usual}"
+        )
 
 
 def _postgres(url: str) -> Store:

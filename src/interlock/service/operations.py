@@ -28,10 +28,10 @@ from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
 from interlock.model.question_fields import RunFields
 from interlock.model.review import GateAction
 from interlock.model.run import RunState, RunStatus
-from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.governor import Driver, Governor
 from interlock.service.people import operators
 from interlock.service.people.credentials import USUAL_COST, require_operator
+from interlock.service.policies.policy_files import AnyPolicy, policy_given
 from interlock.service.questions.question import Asking, Entry, Question
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records import approvals, budgets, holds, reviews, runs
@@ -60,7 +60,7 @@ class Operations(Glanced):
 
     @entrance
     async def adopt(
-        self, policy: CompiledPolicy, *, project: str | None = None, token: str | None = None
+        self, policy: AnyPolicy, *, project: str | None = None, token: str | None = None
     ) -> bool:
         """Judge by another policy from now on, in one project or wherever none has its own.
 
@@ -68,7 +68,9 @@ class Operations(Glanced):
         False if it is the same.
         """
         by = None if token is None else await self._admin(token, "adopt a policy")
-        return await self._driver.outside(lambda: self.governor.adopt(policy, project, by))
+        return await self._driver.outside(
+            lambda: self.governor.adopt(policy_given(policy), project, by)
+        )
 
     @entrance
     async def approvals(self, state: ApprovalState | str | None = "pending") -> Sequence[Approval]:

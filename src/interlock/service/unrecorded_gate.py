@@ -10,19 +10,19 @@ from interlock.model.step_history import History, entry_from_decision
 from interlock.model.step_statistics import StepStatistics
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
-from interlock.service.policies.policy_files import found_policy
+from interlock.service.policies.policy_files import AnyPolicy, policy_given
 
 
 class ContinueGate:
     """The gate for whoever asks without a ledger: it remembers its own answers.
 
     A governed run needs none: there the record says what was answered before. Without settings
-    it goes by those of the policy that every door finds.
+    it goes by those of `policy`, or of the one that every door finds.
     """
 
     @entrance
-    def __init__(self, settings: Steps | None = None) -> None:
-        self._settings = found_policy().config.steps if settings is None else settings
+    def __init__(self, settings: Steps | None = None, *, policy: AnyPolicy | None = None) -> None:
+        self._settings = policy_given(policy).config.steps if settings is None else settings
         self._history = History()
         self._full_at_ms: int | None = None
         self._throttled = 0

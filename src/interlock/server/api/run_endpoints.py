@@ -17,7 +17,7 @@ from interlock.model.question_fields import RunFields, Seen
 from interlock.model.review import Report
 from interlock.model.run import RunState
 from interlock.model.step import Belief
-from interlock.processes import is_below
+from interlock.processes import folder_of, is_below
 from interlock.server.access.identity import is_agent
 from interlock.server.access.peer import Peer
 from interlock.server.desk.endpoint import Call, Endpoint, Limit, Name, Perform, Word
@@ -43,6 +43,12 @@ async def _start(call: Call) -> RunFigures:
     if (peer := who.peer) is None:
         return run_figures(await call.ask(_begun_elsewhere, call.words, **table))
     table["process"] = await call.look(lambda: _process(call.table.get("process"), peer))
+    project = table.get("project", "default")
+    if isinstance(project, str) and not desk.governor.has_policy_of(project):
+        # As if it had asked in its own process: the policy of the folder that it works in counts.
+        folder = await call.look(lambda: folder_of(peer.pid))
+        if folder is not None:
+            table["project"] = await call.look(lambda: desk.governor.project_in(folder, project))
     return run_figures(await call.ask(call.words.begin, **table))
 
 

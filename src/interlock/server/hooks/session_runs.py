@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from interlock import processes, settings
+from interlock import processes
 from interlock.errors import InputError
 from interlock.model.hook import HookCall, HookSession
 from interlock.model.principal import Principal
@@ -19,14 +18,12 @@ from interlock.model.run import RunState, RunStatus
 from interlock.service.governor import Driver, Governor
 from interlock.service.operations import Operations
 from interlock.service.people.run_speaker import check_name, check_own
-from interlock.service.policies.policy_files import load_policy
 from interlock.service.questions.run_entries import resuming, starting
 from interlock.service.records.runs import ELSEWHERE, NewRun
 
 _MOST_RUNS: Final = 1000
 """So often a session may be taken up again after its end."""
 _MOST_KNOWN: Final = 4096
-_NO_PROJECT: Final = "default"
 
 
 class Asker(NamedTuple):
@@ -76,7 +73,10 @@ class SessionRuns:
             ledger = self._governor.ledger
             await self._driver.outside(lambda: check_name(ledger, session.agent, asked))
         above = await self._above(session, call, asker)
-        project = await self._driver.outside(lambda: self._project_of(session, call))
+        folder = Path(session.workspace or call.cwd or "/")
+        project = await self._driver.outside(
+            lambda: self._governor.project_in(folder, session.project)
+        )
         for number in range(_MOST_RUNS):
             run_id = run_of_session(session, number)
             state = await self._driver.outside(lambda run_id=run_id: self._state(run_id))
@@ -145,25 +145,6 @@ class SessionRuns:
         await self._driver.outside(
             lambda: check_own(self._governor.ledger, self._governor.run(run_id), asker.principal)
         )
-
-    def _project_of(self, session: HookSession, call: HookCall) -> str:
-        """Return the project that a session works in; by its policy it is judged from here on.
-
-        A project is named after its folder: another one of that name has another policy.
-
-        INVARIANT: no folder's policy counts for a project that is elsewhere, whatever it is called.
-        """
-        folder = Path(session.workspace or call.cwd or "/")
-        found = settings.places(settings.environment(), home=Path.home(), cwd=folder)
-        if not found.project:
-            return session.project
-        policy = load_policy(user=found.user, project=found.project)
-        root = found.project_file.parent
-        digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
-        name = root.name if session.project == _NO_PROJECT else session.project
-        project = f"{name}-{digest}"
-        self._governor.adopt(policy, project)
-        return project
 
     def _state(self, run_id: str) -> RunState | None:
         found = self._governor.ledger.rows.run(run_id)

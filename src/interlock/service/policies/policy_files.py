@@ -73,6 +73,30 @@ def load_policy(
     return gates
 
 
+AnyPolicy = CompiledPolicy | FilePath
+"""A policy as a door takes it: one that was loaded, or the file that stands for the user's."""
+
+
+def policy_given(given: AnyPolicy | None) -> CompiledPolicy:
+    """Return the policy that a door was handed, or else the one that every door finds here.
+
+    A file stands for the user's, as with `--policy`: the project's is found here all the same.
+    """
+    if given is None:
+        return found_policy()
+    if isinstance(given, CompiledPolicy):
+        return given
+    file = str(Path(given).expanduser())
+    return _policy_in(file, settings.file_trace(file), settings.policy_traces())
+
+
+@lru_cache(_SHARED)
+def _policy_in(
+    file: str, _trace: settings.FileTrace, _traces: settings.PolicyTraces
+) -> CompiledPolicy:
+    return load_policy(user=file)
+
+
 def found_policy() -> CompiledPolicy:
     """Return the policy that every door finds here, for questions without a ledger.
 
