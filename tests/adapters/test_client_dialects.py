@@ -96,7 +96,7 @@ def test_what_a_person_has_to_agree_to_waits_and_is_let_through_once(client: Cli
     says = client.says(call(client.name, PUSH))
     assert not RUNS[client.name](*says)
     (question,) = client.interlock.approvals()
-    assert f"interlock approve {question.id}".encode() in says.stdout
+    assert f"interlock approve {question.code}".encode() in says.stdout
 
     client.interlock.approve(question.id, token=token)
 
@@ -575,5 +575,7 @@ def test_what_real_clients_sent_is_answered(file: str) -> None:
         client.interlock.close()
 
 
-_IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_IDS = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=interlock approve )\w{6}"
+)
 EXPECTED = msgspec.json.decode(Path(__file__).with_name("captured_answers.json").read_bytes())

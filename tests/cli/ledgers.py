@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from interlock import Budget, Interlock, Run, TokenUsage
-from interlock.service.records.context import new_id
+from interlock.model.short_code import CODE_LENGTH, code_of
 from interlock.types import TestCounts
-
-SHORT = 13
 
 
 class SetClock:
@@ -74,10 +72,7 @@ def a_story(place: str) -> Story:
 def a_run(
     interlock: Interlock, task: str, *, parent: str | None = None, budget: Budget | None = None
 ) -> Run:
-    """Start a run in a millisecond of its own, so that the short form of its id is, too."""
-    begun = new_id()[:SHORT]
-    while new_id()[:SHORT] == begun:
-        pass
+    """Start a run of an agent in a project."""
     return interlock.run(
         task,
         agent="claude",
@@ -103,5 +98,5 @@ def told(text: str, story: Story) -> str:
     for name, value in story._asdict().items():
         if name != "place":
             text = text.replace(value, f"<{name}{'.' * 34}"[: len(value) - 1] + ">")
-            text = text.replace(value[:SHORT], f"<{name}{'.' * 34}"[: SHORT - 1] + ">")
+            text = text.replace(code_of(value), f"<{name[: CODE_LENGTH - 2]}>")
     return re.sub(r"until \d\d:\d\d:\d\d", "until <time>", text)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cli.asking import make_operator
-from cli.ledgers import SHORT, SetClock
+from cli.ledgers import SetClock
 from interlock import Interlock, Run
+from interlock.model.short_code import code_of
 
 POLICY = """\
 [reviews]
@@ -46,9 +47,9 @@ class Reviewed(NamedTuple):
     def told(self, text: str) -> str:
         """Return an output with ids and times replaced by names."""
         for approval in self.interlock.approvals(None):
-            text = text.replace(approval.id, "<approval>").replace(approval.id[:SHORT], "<asked>")
+            text = text.replace(approval.id, "<approval>").replace(code_of(approval.id), "<asked>")
         text = _TIME.sub("<time>", text)
-        return text.replace(self.run.id, "<run>").replace(self.run.id[:SHORT], "<short>")
+        return text.replace(self.run.id, "<run>").replace(code_of(self.run.id), "<short>")
 
     @property
     def question(self) -> str:

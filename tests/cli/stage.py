@@ -22,10 +22,10 @@ from interlock.adapters.mcp.tool_pins import PinFile
 from service.ledgers import CHEAP, PASSPHRASE
 from service.repositories import a_repository
 
-RUN = "0198c2ab"
-APPROVAL = "0192a1b2"
-CHECKPOINT = "0198d0e1"
-UNDO = "0198e2f3"
+RUN = "R4X9TM"
+APPROVAL = "K7QP3M"
+CHECKPOINT = "N3HT7W"
+UNDO = "T9MK4R"
 LOOP = "0198f6a7"
 
 _FILES = {
@@ -72,6 +72,14 @@ def _a_story(_stack: ExitStack, place: str, _folder: Path) -> Stage:
 
 def _a_question(stack: ExitStack, place: str, _folder: Path) -> Stage:
     return Stage({APPROVAL: stack.enter_context(a_question(place))})
+
+
+def _a_shell_run(stack: ExitStack, place: str, folder: Path) -> Stage:
+    agent = stack.enter_context(Interlock.open(place))
+    run = agent.run("clean up", client="shell", workspace=folder)
+    assert run.command("make test").allowed
+    (folder / "build.log").write_text("built\n")
+    return Stage({RUN: run.id})
 
 
 def _a_stuck_run(stack: ExitStack, place: str, _folder: Path) -> Stage:
@@ -179,6 +187,8 @@ _STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
     "install": _nothing,
     "uninstall": _nothing,
     "doctor": _nothing,
+    "run start": _nothing,
+    "run": _a_shell_run,
     "approve": _a_question,
     "deny": _a_question,
     "explain": _a_stuck_run,

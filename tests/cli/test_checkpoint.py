@@ -10,8 +10,8 @@ import pytest
 
 from cli.asking import interlock
 from cli.control import steps_along
-from cli.ledgers import SHORT
 from interlock import Interlock, Run
+from interlock.model.short_code import code_of
 from service.repositories import a_repository, files_on_disk, git, text
 
 
@@ -44,7 +44,7 @@ def test_what_was_saved_is_listed(saved: Saved) -> None:
 
     titles, row = result.stdout.splitlines()
     assert titles.split() == ["checkpoint", "step", "taken", "by", "commit", "what"]
-    assert row.split()[:2] == [saved.checkpoint[:SHORT], "25"]
+    assert row.split()[:2] == [code_of(saved.checkpoint), "25"]
     assert listed["checkpoint"]["id"] == saved.checkpoint
     assert listed["checkpoint"]["ref"].endswith(saved.checkpoint)
 
@@ -53,7 +53,7 @@ def test_files_come_back_and_what_was_there_is_kept_on_record(saved: Saved) -> N
     before = files_on_disk(saved.folder)
     head = text(saved.folder, "rev-parse", "HEAD")
 
-    result = interlock("checkpoint", "restore", saved.checkpoint[:SHORT], "--yes")
+    result = interlock("checkpoint", "restore", code_of(saved.checkpoint), "--yes")
 
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("RESTORED  1 file put back, 1 removed\n")

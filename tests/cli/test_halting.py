@@ -10,8 +10,9 @@ from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock, make_operator
 from cli.control import a_stuck_run
-from cli.ledgers import SHORT, a_run
+from cli.ledgers import a_run
 from interlock import Interlock
+from interlock.model.short_code import code_of
 from interlock.model.step import StepDecision
 
 
@@ -26,7 +27,7 @@ def test_a_halted_run_goes_no_further_until_it_is_lifted(place: str) -> None:
         lifted = as_person("resume", run.id, "--reason", "it is on the right one now")
 
         assert (halted.exit_code, lifted.exit_code) == (0, 0)
-        assert halted.stdout.replace(run.id[:SHORT], "<run>") == snapshot("""\
+        assert halted.stdout.replace(code_of(run.id), "<run>") == snapshot("""\
 HALTED  it takes no further step, nor does a run below it
   tidy up
   interlock resume <run> --reason TEXT lets it go on
@@ -42,7 +43,7 @@ RESUMED  it may go on
 
 def test_lifting_takes_back_the_question_of_a_paused_run(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        assert as_person("resume", stuck.run.id[:SHORT], "--reason", "look again").exit_code == 0
+        assert as_person("resume", code_of(stuck.run.id), "--reason", "look again").exit_code == 0
 
         assert interlock("approvals").stdout == "nothing waits for you\n"
         assert stuck.run.step().goes_on
@@ -59,9 +60,9 @@ def test_what_still_holds_a_run_from_above_is_told(place: str) -> None:
         lifted = as_person("resume", below.id, "--reason", "only this")
 
         assert "HALTED  <now> at step 0\n    this as well\n" in shown
-        assert f"HALTED  <now> at step 0, by run {above.id[:SHORT]} above\n" in shown
+        assert f"HALTED  <now> at step 0, by run {code_of(above.id)} above\n" in shown
         assert lifted.stdout.startswith("RESUMED  it may go on, once no run above it is held\n")
-        assert f"interlock resume {above.id[:SHORT]} --reason TEXT" in lifted.stdout
+        assert f"interlock resume {code_of(above.id)} --reason TEXT" in lifted.stdout
         assert not below.step().goes_on
 
 

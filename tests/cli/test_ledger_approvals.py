@@ -10,12 +10,15 @@ from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock, make_operator
 from cli.ledgers import Story, a_question, a_run, told
-from interlock import CommandAction, EditAction, Finding, Interlock, load_policy
+from interlock import CommandAction, EditAction, Finding, Interlock, ToolAction, load_policy
 from interlock.cli.call import terminal
 from interlock.model.verdict import Decision
 from interlock.policy.gates.judgement import judge
+from interlock.service.policies.policy_files import default_policy
 from interlock.types import Action, Severity
 from interlock.views.inbox import recommendation
+from interlock.views.question_view import asking_event
+from secret_generator import from_template
 from service.ledgers import PASSPHRASE
 from terminal import own_terminal
 
@@ -24,13 +27,13 @@ PUSH = "git push --force origin topic"
 
 def test_the_inbox_tells_what_is_asked_and_why(story: Story) -> None:
     assert told(interlock("approvals").stdout, story) == snapshot("""\
-<approval...>  asked 6 min ago, expires in 53 min
+<appr>  asked 6 min ago, expires in 53 min
   asks     git push --force origin topic
   why      git.push-force: overwrites what others see on the remote
   run      <checkout..........................> (claude: fix the checkout: totals are off by one
            cent)
 
-interlock approve <approval...> lets it happen once, interlock deny <approval...> refuses
+interlock approve <appr> lets it happen once, interlock deny <appr> refuses
 """)
 
 
@@ -184,10 +187,10 @@ def test_always_prints_a_rule_and_applies_nothing(story: Story, tmp_path: Path) 
 GRANTED  it may happen once
   git push --force origin topic
 
-To be asked no more, put this into FOLDER/config/policy.toml; nothing was changed:
+To be asked no more about exactly this, add to FOLDER/config/policy.toml; nothing was changed:
 
-  [destructive-ops.rules]
-  "git.push-force" = "warn"  # overwrites what others see on the remote
+  [destructive-ops]
+  accepted-commands = ["...", "git push --force origin topic"]
 
 Then have it count: interlock policy adopt
 """)
@@ -198,22 +201,59 @@ Then have it count: interlock policy adopt
     "action",
     [
         CommandAction(command=PUSH),
+        CommandAction(command=PUSH, cwd='/home/ada/it\'s \\ a "web"'),
         CommandAction(command="git push --force origin main && git stash drop"),
         EditAction(path="~/.bashrc", content="alias ll=ls\n"),
-        EditAction(path="notes.txt", content="line\n" * 5000),
     ],
-    ids=["one rule", "several rules", "a protected path", "a large change"],
+    ids=["one rule", "in a folder", "several rules", "a protected path"],
 )
 def test_under_a_recommended_rule_nobody_is_asked(action: Action, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
-    file.write_text('[diff-size]\ndecision = "require-confirmation"\n')
-    asked = judge(action, load_policy(user=file, project=None))
-    file.write_text(recommendation(asked.findings))
+    asked = judge(action, default_policy())
+    file.write_text(_recommended(action, tmp_path))
 
-    answer = judge(action, load_policy(user=file, project=None))
+    policy = load_policy(user=file, project=None)
 
     assert asked.decision is Decision.REQUIRE_CONFIRMATION
-    assert answer.decision is Decision.WARN
+    assert judge(action, policy).decision is Decision.WARN
+    other = CommandAction(command="git push --force origin another")
+    assert judge(other, policy).decision is Decision.REQUIRE_CONFIRMATION
+
+
+def _recommended(action: Action, folder: Path) -> str:
+    """Have an agent ask about an action, and return the rule for it."""
+    user = folder / "asking.toml"
+    asks = 'decision = "require-confirmation"'
+    user.write_text(f"[diff-size]\n{asks}\n[secrets]\n{asks}\n")
+    policy = load_policy(user=user, project=None)
+    with Interlock.open(":memory:", policy=policy) as interlock:
+        interlock.run("ask").ask(action)
+        [approval] = interlock.approvals()
+        event = asking_event(interlock.ledger.rows, approval)
+        return recommendation(approval.findings, event)
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        (CommandAction(command="git push --force origin $X"), "only known when it runs"),
+        (ToolAction(name="Bash", params={"command": PUSH}), "it was not asked as a command"),
+        (
+            EditAction(path="notes.txt", content="line\n" * 5000),
+            '`diff-size.decision = "warn"` would count for everything that this gate looks at',
+        ),
+        (
+            CommandAction(command=f"{PUSH}; echo {from_template('ghp_[A-Za-z0-9]{36}', 1)}"),
+            "the command holds a credential, which is not recorded",
+        ),
+    ],
+    ids=["a variable", "a call", "a large change", "a credential"],
+)
+def test_where_no_rule_is_narrow_that_is_told(action: Action, why: str, tmp_path: Path) -> None:
+    rule = _recommended(action, tmp_path)
+
+    assert rule.startswith("# no rule is as narrow as this question: ")
+    assert why in rule
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ def test_runs_are_listed_with_what_they_did_and_those_below_them(story: Story) -
 
     assert result.exit_code == 0
     assert told(result.stdout, story) == snapshot("""\
-run              status     task                     active  allow  warn  ask  deny     cost  broken
-<checkout...>    waiting    fix the checkout: to...   6 min      2     -    1     1  $0.00+?       1
-  <history....>  completed  look through the his...   7 min      1     -    -     -    $0.00       -
-<changelog..>    completed  write the changelog       6 min      -     -    -     -    $0.00       -
+run       status     task                         active  allow  ask  block  tokens     cost  broken
+<chec>    waiting    fix the checkout: totals...   6 min      2    1      1   78.0k  $0.00+?       1
+  <hist>  completed  look through the history      7 min      1    -      -       0    $0.00       -
+<chan>    completed  write the changelog           6 min      -    -      -       0    $0.00       -
 """)
 
 
@@ -37,7 +37,7 @@ def test_a_narrow_terminal_gets_fewer_columns(
 
     assert max(map(len, lines)) <= 80
     assert told(lines[0], story) == snapshot(
-        "run              status     task               active  allow  ask  deny     cost"
+        "run       status     task                     active  allow  ask  block     cost"
     )
 
 
@@ -168,12 +168,12 @@ Timeline
   1:09  broken    no-print: a debugging print was left in  src/cart.py:3
   1:09  deny      $ rm -rf /
                   filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
-  1:09  waits     approval <approval...>  until <time>
+  1:09  waits     approval <appr>  until <time>
   1:09  ask       $ git push --force origin topic
                   git.push-force: overwrites what others see on the remote
 
 Runs below it
-  <history....>  completed   look through the history\
+  <hist>  completed   look through the history\
 """)
 
 

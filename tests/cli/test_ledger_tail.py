@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from cli.asking import interlock, program
-from cli.ledgers import SHORT, Story, a_run, told
+from cli.ledgers import Story, a_run, told
 from interlock import Interlock
+from interlock.model.short_code import code_of
 from patience import LONG_ENOUGH_S
 
 
@@ -71,7 +72,7 @@ def test_what_another_process_records_is_seen_at_once(any_place: str) -> None:
             lines = follower.reads_until("rm -rf /")
 
             assert not answer.allowed
-            assert [line.split()[1] for line in lines] == [second.id[:SHORT]] * 2
+            assert [line.split()[1] for line in lines] == [code_of(second.id)] * 2
             assert "  deny      $ rm -rf /  filesystem.delete-root\n" in lines[-1]
             assert follower.is_told(signal.SIGTERM) == 128 + signal.SIGTERM
         first.finish()

@@ -20,7 +20,7 @@ from interlock.cli.text.tables import Column, cut, table_lines
 from interlock.model.budget import Dimension
 from interlock.service.records.context import new_id
 from interlock.views import units
-from interlock.views.lookup import short_ids
+from interlock.views.lookup import beginnings
 
 _COLUMNS = [
     Column("first"),
@@ -53,10 +53,10 @@ def test_what_is_cut_fits_and_says_so(text: str, width: int) -> None:
 
 
 @given(count=st.integers(1, 40))
-def test_short_ids_tell_every_run_from_the_others(count: int) -> None:
+def test_beginnings_tell_every_run_from_the_others(count: int) -> None:
     ids = [new_id() for _ in range(count)]
 
-    short = short_ids(ids)
+    short = beginnings(ids)
 
     assert len(set(short.values())) == count
     assert all(each.startswith(short[each]) for each in ids)

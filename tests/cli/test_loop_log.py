@@ -222,9 +222,9 @@ def test_a_recommendation_is_looked_at_applied_and_undone(place: str) -> None:
     undone = as_person("recommendations", "undo", "allow")
 
     assert listed.stdout == snapshot("""\
-allow-push-5f  pending    git.push-force: asked 14 times, approved 14 times: only warn of it
+K9CPCP  pending    git.push-force: asked 14 times, approved 14 times: only warn of it
 
-interlock recommendations show allow-push-5f shows its evidence and what would change
+interlock recommendations show K9CPCP shows its evidence and what would change
 """)
     assert shown.stdout == snapshot("""\
 git.push-force: asked 14 times, approved 14 times: only warn of it  pending
@@ -236,7 +236,7 @@ git.push-force: asked 14 times, approved 14 times: only warn of it  pending
   past     120 answers of 3 runs decided again: 14 change, 14 confirmations spared, 0 blocks lost
   rests on 01a1e3d6-9d1d 7
 
-interlock recommendations apply allow-push-5f   interlock recommendations dismiss allow-push-5f
+interlock recommendations apply K9CPCP   interlock recommendations dismiss K9CPCP
 """)
     assert applied.exit_code == 0, applied.stderr
     assert applied.stdout.startswith("APPLIED  the policy says so from now on\n")

@@ -10,15 +10,16 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock
-from cli.ledgers import SHORT, SetClock
+from cli.ledgers import SetClock
 from cli.reviewing import FAILS, a_reviewed_run, as_operator
 from interlock.errors import UnfinishedError
+from interlock.model.short_code import code_of
 
 
 def test_a_review_tells_whoever_reviews_what_to_look_at(any_place: str, empty_place: Path) -> None:
     with a_reviewed_run(any_place, empty_place) as at:
         result = interlock(
-            "review", "open", at.run.id[:SHORT], "merge", "tests", "style", "--subject", "the form"
+            "review", "open", code_of(at.run.id), "merge", "tests", "style", "--subject", "the form"
         )
 
         assert result.exit_code == 0
@@ -165,7 +166,7 @@ def test_a_review_is_no_matter_of_yes_or_no(action: str, place: str, empty_place
         result = as_person(action, at.question)
 
         assert result.exit_code == 2
-        assert f"interlock review resolve {at.question} retry" in result.stderr
+        assert f"interlock review resolve {code_of(at.question)} retry" in result.stderr
 
 
 def test_a_person_gives_the_attempts_once_more(any_place: str, empty_place: Path) -> None:
@@ -188,7 +189,7 @@ def test_a_skipped_review_lets_the_work_go_on(place: str, empty_place: Path) -> 
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
         chosen = as_person(
-            "review", "resolve", "--run", at.run.id[:SHORT], "--review", "merge", "skip"
+            "review", "resolve", "--run", code_of(at.run.id), "--review", "merge", "skip"
         )
 
         assert chosen.exit_code == 0
@@ -206,7 +207,7 @@ def test_an_aborted_review_ends_the_run(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
         chosen = as_person(
-            "review", "resolve", at.question, "abort", "--instructions", "start afresh"
+            "review", "resolve", at.question, "abort", "--instructions", "start afresh", "--yes"
         )
 
         assert at.told(chosen.stdout) == snapshot("""\

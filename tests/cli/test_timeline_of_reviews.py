@@ -9,9 +9,9 @@ from pathlib import Path
 from inline_snapshot import snapshot
 
 from cli.asking import as_person, interlock
-from cli.ledgers import SHORT
 from cli.reviewing import Reviewed, a_reviewed_run, as_operator
 from cli.test_ledger_tail import a_follower
+from interlock.model.short_code import code_of
 
 DONE = "All done. Everything is finished."
 
@@ -179,8 +179,8 @@ def test_what_waits_for_a_choice_stands_beside_what_waits_for_a_yes(
 
     *_, last = shown.splitlines()
     assert last == (
-        f"interlock approve {asked[:SHORT]} lets it happen once,"
-        f" interlock deny {asked[:SHORT]} refuses"
+        f"interlock approve {code_of(asked)} lets it happen once,"
+        f" interlock deny {code_of(asked)} refuses"
     )
     assert shown.count("interlock review resolve ") == 3
 

@@ -11,13 +11,14 @@ from inline_snapshot import snapshot
 
 from cli.asking import as_person, interlock
 from cli.control import a_stuck_run, steps_along
-from cli.ledgers import SHORT, SetClock, a_run
+from cli.ledgers import SetClock, a_run
 from cli.test_ledger_tail import a_follower
 from interlock import Interlock
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.events import CheckpointTaken, PersonSpoke, Record, StepJudged, StopJudged
 from interlock.model.principal import Principal, PrincipalKind
+from interlock.model.short_code import code_of
 from interlock.model.step import (
     Checkpoint,
     CheckpointKind,
@@ -74,12 +75,12 @@ def test_a_paused_run_says_so_at_the_top_and_how_to_answer(place: str) -> None:
         value = json.loads(interlock("show", stuck.run.id, "--json").stdout)
 
     assert shown[1] == f"  PAUSED  3 min ago at step {stuck.paused.step}"
-    assert f"    interlock approve {stuck.question[:SHORT]}  lets it go on" in shown
+    assert f"    interlock approve {code_of(stuck.question)}  lets it go on" in shown
     assert "  outcome  paused" in shown
     assert any(line.startswith(f"  steps    {stuck.paused.step} taken; ") for line in shown)
     assert value["holds"][0]["commands"] == [
-        f"interlock approve {stuck.question}",
-        f"interlock deny {stuck.question}",
+        f"interlock approve {code_of(stuck.question)}",
+        f"interlock deny {code_of(stuck.question)}",
     ]
     assert value["run"]["hold"]["kind"] == "pause"
     assert value["run"]["step_answers"]["pause"] == 1
@@ -95,10 +96,10 @@ def test_runs_are_listed_as_what_holds_them(place: str) -> None:
         after = _statuses()
         denied.finish()
 
-    assert statuses[stuck.run.id[:SHORT]] == "paused"
-    assert statuses[halted.id[:SHORT]] == "halted"
-    assert statuses[free.id[:SHORT]] == "running"
-    assert after[stuck.run.id[:SHORT]] == "stopped"
+    assert statuses[code_of(stuck.run.id)] == "paused"
+    assert statuses[code_of(halted.id)] == "halted"
+    assert statuses[code_of(free.id)] == "running"
+    assert after[code_of(stuck.run.id)] == "stopped"
 
 
 def _statuses() -> dict[str, str]:
@@ -115,15 +116,15 @@ def test_whoever_denies_is_told_that_the_run_stays_stopped(place: str) -> None:
     assert "  asks     go on with: escape the quotes\n" in inbox
     assert f"  look     interlock explain {stuck.run.id}\n" in inbox
     assert inbox.endswith(
-        f"interlock approve {stuck.question[:SHORT]} lets it go on,"
-        f" interlock deny {stuck.question[:SHORT]} stops it\n"
+        f"interlock approve {code_of(stuck.question)} lets it go on,"
+        f" interlock deny {code_of(stuck.question)} stops it\n"
     )
     assert denied.stdout == snapshot("""\
 DENIED  the run stays stopped
   go on with: escape the quotes
 """)
     assert "STOPPED  3 min ago" in shown
-    assert f"interlock resume {stuck.run.id[:SHORT]} --reason TEXT" in shown
+    assert f"interlock resume {code_of(stuck.run.id)} --reason TEXT" in shown
 
 
 def test_whoever_approves_lets_the_run_go_on(place: str) -> None:
@@ -152,8 +153,8 @@ def test_tail_tells_the_answer_and_the_names_of_its_reasons(place: str) -> None:
 
     assert any("  continue  step 1\n" in line for line in lines)
     assert any("warns of loop" in line for line in lines)
-    assert lines[-1].rstrip().endswith(f"approval {stuck.question[:SHORT]}, loop") or (
-        f"approval {stuck.question[:SHORT]}, loop," in lines[-1]
+    assert lines[-1].rstrip().endswith(f"approval {code_of(stuck.question)}, loop") or (
+        f"approval {code_of(stuck.question)}, loop," in lines[-1]
     )
 
 

@@ -14,13 +14,14 @@ import pytest
 
 from cli.asking import as_person, interlock, program
 from cli.control import a_stuck_run, repeats_itself, steps_along
-from cli.ledgers import SHORT, a_run
+from cli.ledgers import a_run
 from cli.test_tour import a_visitor
 from interlock import Budget, Interlock
 from interlock.cli.text.watch_page import sparkline
 from interlock.ledger.ledger import Ledger
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
+from interlock.model.short_code import code_of
 from interlock.ports import Rows
 from interlock.views.watch_view import Watcher, rework_shares
 from patience import LONG_ENOUGH_S
@@ -79,7 +80,7 @@ def test_a_terminal_is_drawn_anew_and_left_when_the_run_is_over(place: str) -> N
             steps_along(run, 1)
             visitor.waits_for("1 taken; 1 continue")
             paused = repeats_itself(run)
-            visitor.waits_for(f"interlock approve {(paused.approval_id or '')[:SHORT]}")
+            visitor.waits_for(f"interlock approve {code_of(paused.approval_id)}")
             run.finish()
             visitor.reads_to_the_end()
 
@@ -113,8 +114,8 @@ def test_without_a_terminal_one_view_is_printed(
     assert "\x1b" not in result.stdout
     assert lines[0] == "escape the quotes"
     assert lines[1] == f"  PAUSED  3 min ago at step {stuck.paused.step}"
-    assert f"    interlock approve {stuck.question[:SHORT]}  lets it go on" in lines
-    assert f"    interlock deny {stuck.question[:SHORT]}  stops it" in lines
+    assert f"    interlock approve {code_of(stuck.question)}  lets it go on" in lines
+    assert f"    interlock deny {code_of(stuck.question)}  stops it" in lines
     labels = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
     assert [each for each in labels if each in _FIGURES] == _FIGURES
     assert lines[-1].split()[1] == "pause"
@@ -155,7 +156,7 @@ def test_what_an_action_waits_for_is_told_with_the_command_that_answers(place: s
         after = interlock("watch", run.id).stdout
 
     assert "  ASKS  git push --force origin topic\n" in text
-    assert f"    interlock approve {(asked.approval_id or '')[:SHORT]}  lets it happen" in text
+    assert f"    interlock approve {code_of(asked.approval_id)}  lets it happen" in text
     assert "ASKS" not in after
 
 

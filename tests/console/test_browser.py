@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from console.browsers import Desktop, desktop
 from interlock import Run
 from interlock.model.approval import Approval, ApprovalState
+from interlock.model.short_code import code_of
 from server.served import Served
 from service.ledgers import run_elsewhere
 
@@ -106,6 +107,19 @@ def test_a_question_arrives_while_somebody_looks(ada: Desktop, run: Run):
     expect(ada.page.locator("[data-waiting]")).to_have_attribute("data-waiting", "1")
     expect(ada.page).to_have_title("(1) Overview · Interlock")
     expect(ada.page.locator("[data-announce]")).to_have_text("1 question waits for you.")
+
+
+def test_a_question_has_the_code_that_the_terminal_shows(ada: Desktop, run: Run):
+    approval = asked(run)
+    code = code_of(approval)
+    ada.go("/inbox")
+
+    expect(ada.page.locator(f'[data-row="{approval}"] code').first).to_have_text(code)
+    expect(ada.page.get_by_text(f"interlock approve {code}")).to_be_visible()
+    ada.go(f"/search?q={code.lower()}")
+    expect(ada.page.locator(f'a[href="/inbox/{approval}"]')).to_be_visible()
+    ada.go(f"/inbox/{code}")
+    expect(ada.page.locator(f'[data-question="{approval}"]')).to_be_visible()
 
 
 def test_the_first_run_takes_the_place_of_how_to_begin(browser: Browser, served: Served):

@@ -12,6 +12,7 @@ from console.run_scenes import Scene, scene
 from interlock.errors import InputError
 from interlock.model.approval import ApprovalState
 from interlock.model.principal import Scope
+from interlock.model.short_code import code_of
 from interlock.server.console.inbox_page import decide_act, inbox_page, question_page
 from interlock.server.console.page import Done, Page
 
@@ -51,6 +52,14 @@ def test_what_waits_stands_in_the_order_in_which_it_runs_out(at_work: Scene, ask
     assert "5 wait for you" in html
 
 
+def test_every_question_shows_the_code_that_is_typed_for_it(at_work: Scene, asked: Asked):
+    html = at_work.html(at_work.page(inbox_page, {}))
+
+    assert all(f">{code_of(each)}</code>" in html for each in asked_in_order(asked))
+    assert f"interlock approve {code_of(asked.push)}" in shown(at_work, asked.push)
+    assert f"interlock choose {code_of(asked.review)}" in shown(at_work, asked.review)
+
+
 def asked_in_order(asked: Asked) -> list[str]:
     return [asked.resume, asked.flush, asked.review, asked.push, asked.edit]
 
@@ -67,7 +76,7 @@ def test_a_command_is_told_exactly_with_what_speaks_and_what_it_would_do(
     assert "via sudo, bash -c" in html
     assert "The remote branch was rebased. I will overwrite it." in html
     assert "git rebase origin/main" in html
-    assert "&#34;git.push-force&#34; = &#34;warn&#34;" in html
+    assert "accepted-commands = [&#34;...&#34;, &#34;" in html
 
 
 def test_a_store_is_spoken_of_as_one(at_work: Scene, asked: Asked):

@@ -15,6 +15,7 @@ from cli.asking import interlock, program
 from effort import DURABLE
 from governed_edits.workbench import NOTES
 from interlock import Interlock
+from interlock.model.short_code import code_of
 from service.ledgers import operator_of
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
@@ -52,13 +53,15 @@ def _applied() -> str:
     assert result.exit_code == 0, result.stderr
     found = _ID.search(result.stdout)
     assert found is not None
-    return found[1]
+    listed = json.loads(interlock("undo", "--list", "--json").stdout)
+    [undo_id] = [each["id"] for each in listed if code_of(each["id"]) == found[1]]
+    return undo_id
 
 
 def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None:
     undo_id = _applied()
     assert (folder / "a.txt").read_text() == "one\n2\n2b\nthree\n"
-    assert undo_id in interlock("undo", "--list").stdout
+    assert code_of(undo_id) in interlock("undo", "--list").stdout
     [listed] = json.loads(interlock("undo", "--list", "--json", "--run", undo_id[:13]).stdout)
     assert (listed["id"], listed["paths"]) == (undo_id, ["a.txt"])
 
@@ -69,7 +72,7 @@ def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None
         "PUT BACK  1 path",
         "  a.txt",
         "",
-        f"to undo it: interlock undo {undo_id}-undo",
+        f"to undo it: interlock undo {code_of(f'{undo_id}-undo')}",
     ]
     assert (folder / "a.txt").read_text() == NOTES
     shown = interlock("show", undo_id[:36]).stdout
@@ -85,7 +88,7 @@ def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None
 def test_the_beginning_of_an_id_is_enough_while_it_names_one(folder: Path, place: str) -> None:
     undo_id = _applied()
 
-    short = interlock("undo", undo_id[:13], "--yes")
+    short = interlock("undo", code_of(undo_id).lower(), "--yes")
     assert short.exit_code == 0, short.stderr
     assert (folder / "a.txt").read_text() == NOTES
 

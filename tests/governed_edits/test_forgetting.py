@@ -16,6 +16,7 @@ from governed_edits.workbench import NOTES
 from interlock import FileEdit, Interlock
 from interlock.edits.retention import all_held
 from interlock.edits.snapshot import take_snapshot
+from interlock.model.short_code import code_of
 from interlock.service.records.context import new_id
 from service.ledgers import PASSPHRASE
 from terminal import interlock_at_terminal
@@ -48,7 +49,9 @@ def _applied(*, edits: object = _EDITS) -> str:
     assert result.exit_code == 0, result.stderr
     found = _ID.search(result.stdout)
     assert found is not None
-    return found[1]
+    listed = json.loads(interlock("undo", "--list", "--json").stdout)
+    [undo_id] = [each["id"] for each in listed if code_of(each["id"]) == found[1]]
+    return undo_id
 
 
 def _age(document: Path, *, days: int) -> None:
@@ -75,7 +78,7 @@ def test_what_is_old_is_forgotten_and_what_is_not_can_be_put_back(store: Path) -
     assert result.exit_code == 0, result.stderr
     assert re.fullmatch(r"PRUNED  1 entry, \d+ bytes, kept 30 days ago or earlier\n", result.stdout)
     assert result.stderr == ""
-    assert old not in interlock("undo", "--list").stdout
+    assert code_of(old) not in interlock("undo", "--list").stdout
     assert interlock("undo", new, "--yes").exit_code == 0
     assert not Path("b.txt").exists()
     assert interlock("verify").exit_code == 0
@@ -102,7 +105,7 @@ def test_a_copy_that_was_forgotten_is_told_as_that(store: Path, tmp_path: Path) 
     Path("old").mkdir()
     Path("old", "notes.txt").write_text("keep me")
     kept = _copied_before_a_command()
-    assert kept in interlock("undo", "--list").stdout
+    assert code_of(kept) in interlock("undo", "--list").stdout
 
     assert as_person("undo", "--prune", "0", "--yes").exit_code == 0
     result = interlock("undo", kept)
@@ -257,7 +260,7 @@ def test_the_list_tells_sizes_and_how_to_forget(store: Path) -> None:
     [listed] = json.loads(interlock("undo", "--list", "--json").stdout)
 
     assert lines[0].split() == ["id", "from", "size", "what"]
-    assert re.fullmatch(rf"{undo_id} +\d+ s +{size_bytes} bytes  a\.txt", lines[1])
+    assert re.fullmatch(rf"{code_of(undo_id)} +\d+ s +{size_bytes} bytes  a\.txt", lines[1])
     assert lines[2:] == [
         "",
         f"the store holds 1 entry, {size_bytes} bytes; to delete what is old:"

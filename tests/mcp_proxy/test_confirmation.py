@@ -15,6 +15,7 @@ from interlock.ledger.verification import verify_all
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ActionJudged, ApprovalDecided, ApprovalUsed
 from interlock.model.principal import Principal, PrincipalKind, person_at
+from interlock.model.short_code import code_of
 from interlock.service.questions.run_entries import client_answered
 from mcp_proxy.ends import FORMS, TOOLS, Both, Home, Json, both_ends, modern, run_to_end
 from service.ledgers import operator_of
@@ -203,7 +204,9 @@ def test_an_operator_makes_the_inbox_the_one_to_ask(home: Home, somebody: Somebo
             ends.calls("run_command", _FORCE)
             refused = await ends.client.hears()
             approval = refused["result"]["_meta"]["dev.interlock/decision"]["approvalId"]
-            assert f"interlock approve {approval}" in refused["result"]["content"][0]["text"]
+            assert (
+                f"interlock approve {code_of(approval)}" in refused["result"]["content"][0]["text"]
+            )
             with home.opened() as interlock:
                 await asyncio.to_thread(interlock.approve, approval, token=token)
             ends.calls("run_command", _FORCE)

@@ -124,10 +124,14 @@ def _destructive_ops(below: DestructiveOps, above: DestructiveOps) -> Iterator[s
         yield "destructive-ops.enabled"
     if _RANKS[above.unresolved] < _RANKS[below.unresolved]:
         yield "destructive-ops.unresolved"
-    if not {*above.scratch_folders} <= {*below.scratch_folders}:
-        yield "destructive-ops.scratch-folders"
-    if not {*above.temp_folders} <= {*below.temp_folders}:
-        yield "destructive-ops.temp-folders"
+    loosening = {
+        "scratch-folders": (above.scratch_folders, below.scratch_folders),
+        "temp-folders": (above.temp_folders, below.temp_folders),
+        "accepted-commands": (above.accepted_commands, below.accepted_commands),
+    }
+    for name, (more, fewer) in loosening.items():
+        if not {*more} <= {*fewer}:
+            yield f"destructive-ops.{name}"
     if not {*below.protected_branches} <= {*above.protected_branches}:
         yield "destructive-ops.protected-branches"
     if any(below.packs.get(pack, True) > above.packs.get(pack, True) for pack in KNOWN.packs):

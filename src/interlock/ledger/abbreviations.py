@@ -1,38 +1,60 @@
-"""Which of many things is meant: by an id, or the beginning of one."""
+"""Which of many things is meant: by an id, the beginning of one, or its short code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from interlock.errors import InputError, UnknownError
-from interlock.model.approval import Approval
+from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import ScopeKind, scope_from_id
 from interlock.model.rows import RunRow
-from interlock.model.run import LEDGER_RUN
+from interlock.model.run import LEDGER_RUN, RunStatus
+from interlock.model.short_code import code_of, code_typed, is_meant
 from interlock.ports import ALL, Rows
 
 _MOST_NAMED: Final = 5
+_NEWEST: Final = 1000
+"""Among so many of the runs that were active last a code is looked for."""
 _Thing = TypeVar("_Thing")
 
 
 def found_run(rows: Rows, text: str) -> RunRow:
-    """Return the run that an id or its beginning names."""
+    """Return the run that an id, its beginning or its code names."""
     is_text = _is_text(text)
     exact = rows.run(text) if is_text else None
     if exact is not None:
         return exact
     found = rows.runs(limit=_MOST_NAMED + 1, prefix=text) if text and is_text else ()
-    return named("run", text, ((row.id, row) for row in found), "interlock runs")
+    meant = {row.id: row for row in (*found, *_runs_by_code(rows, text))}
+    return named("run", text, meant.items(), "interlock runs")
+
+
+def _runs_by_code(rows: Rows, text: str) -> Sequence[RunRow]:
+    """Return the runs that a code names: those at work, or else the latest of the others."""
+    if not code_typed(text):
+        return ()
+    at_work = rows.runs(limit=ALL, status=RunStatus.RUNNING.value)
+    meant = [row for row in at_work if is_meant(row.id, text)]
+    return meant or [row for row in rows.runs(limit=_NEWEST) if is_meant(row.id, text)]
 
 
 def found_approval(rows: Rows, text: str) -> Approval:
-    """Return the question that an id or its beginning names, decided or not."""
+    """Return the question that an id, its beginning or its code names.
+
+    What was decided is meant only where nothing that waits is.
+    """
     exact = rows.approval(text) if _is_text(text) else None
     if exact is not None:
         return exact
-    asked = ((each.id, each) for each in rows.approvals(limit=ALL))
+    waiting = _meant_approvals(rows, text, ApprovalState.PENDING.value)
+    asked = waiting or _meant_approvals(rows, text, None)
     return named("approval", text, asked, "interlock approvals")
+
+
+def _meant_approvals(rows: Rows, text: str, state: str | None) -> list[tuple[str, Approval]]:
+    found = rows.approvals(state=state, limit=ALL)
+    return [(each.id, each) for each in found if is_meant(each.id, text)]
 
 
 def _is_text(text: str) -> bool:
@@ -58,8 +80,8 @@ def found_scope(rows: Rows, text: str) -> str:
 
 
 def named(noun: str, text: str, things: Iterable[tuple[str, _Thing]], listed_by: str) -> _Thing:
-    """Return the one thing whose id this is, or else begins so."""
-    begun = [each for each in things if text and each[0].startswith(text)]
+    """Return the one thing whose id this is, or else begins so, or has this code."""
+    begun = [each for each in things if is_meant(each[0], text)]
     found = [each for each in begun if each[0] == text] or begun
     if not found:
         raise UnknownError(f"there is no {noun} `{text}`: look at `{listed_by}`")
@@ -69,7 +91,14 @@ def named(noun: str, text: str, things: Iterable[tuple[str, _Thing]], listed_by:
 
 
 def ambiguous(noun: str, text: str, ids: Sequence[str]) -> InputError:
-    """Return the error for a beginning that several ids have."""
-    known = ", ".join(f"`{each}`" for each in ids[:_MOST_NAMED])
+    """Return the error for a text that could be several things."""
     more = " and more" if len(ids) > _MOST_NAMED else ""
+    known = ", ".join(_shown(ids[:_MOST_NAMED]))
     return InputError(f"`{text}` could be more than one {noun}: {known}{more}; write more of it")
+
+
+def _shown(ids: Sequence[str]) -> Iterator[str]:
+    """Yield each id with its code, if it has one."""
+    for each in ids:
+        code = code_of(each)
+        yield f"`{each}`" if code == each else f"`{code}` (`{each}`)"

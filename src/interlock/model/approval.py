@@ -6,8 +6,10 @@ import enum
 from typing import Never
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from interlock.model.glance import Glance, Glanced
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Finding, no_truth
 
 
@@ -53,6 +55,12 @@ class Approval(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     note: str | None = None
     always: bool = False
     """Whoever granted it asked for a rule, which a person still has to apply."""
+    code: str = ""
+    """What people type for its id; it follows from that."""
+
+    def __post_init__(self) -> None:
+        """Work out the code, whatever was given."""
+        force_setattr(self, "code", code_of(self.id))
 
     def is_open_at(self, now: int) -> bool:
         """Whether somebody may still decide."""

@@ -1,4 +1,4 @@
-"""What waits for a person, what speaks for and against it, and what would silence it."""
+"""What waits for a person, what speaks for and against it, and what rule would spare it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import Final
 import msgspec
 
 from interlock.ledger.ledger import Ledger
+from interlock.model.action import CommandAction
 from interlock.model.approval import Approval, Subject
+from interlock.model.events import ActionJudged
 from interlock.model.rows import RunRow
 from interlock.model.system_loop import Choice
-from interlock.model.verdict import Finding
+from interlock.model.verdict import Decision, Finding
 from interlock.policy.config.document import KEY_BY_PATH
+from interlock.policy.gates.destructive_gate import accepted_text, is_the_same_each_time
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views.loop_view import cycle_view, effect_text, loop_state
 from interlock.views.review_view import PendingReview, asked_about
 
-_TABLES: Final = {"destructive-ops": "destructive-ops.rules", "secrets": "secrets.rules"}
+_NO_RULE: Final = "# no rule is as narrow as this question"
+_ONLY_AT_RUN_TIME: Final = ("unresolved-command", "hidden-command", "oversize-command")
 
 
 class LoopQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,47 +78,54 @@ def loop_question(ledger: Ledger, approval: Approval) -> LoopQuestion | None:
     )
 
 
-def recommendation(findings: Iterable[Finding]) -> str:
+def recommendation(findings: Iterable[Finding], event: ActionJudged | None = None) -> str:
     """Return the lines of a policy under which a person would not be asked about this again.
 
-    Each finding is answered by its own rule, as narrowly as the policy can say it.
+    They count for what was asked and nothing else; where the policy cannot say that, a comment
+    says so. `event` is the record of what was asked.
     """
-    asking = [each for each in findings if each.decision.value == "require-confirmation"]
-    tables: dict[str, list[str]] = {}
-    blocks: list[str] = []
-    for finding in asking:
-        table = _TABLES.get(finding.gate)
-        if table is not None and _is_listed(finding):
-            rule = finding.rule.removeprefix("secrets.")
-            line = f'{json.dumps(rule)} = "warn"  # {_one_line(finding.message)}'
-            tables.setdefault(table, []).append(line)
-        else:
-            blocks.append(_block(finding))
-    named = [f"[{table}]\n" + "\n".join(dict.fromkeys(lines)) for table, lines in tables.items()]
-    return "\n\n".join((*named, *dict.fromkeys(blocks))) + "\n"
+    found = tuple(findings)
+    asking = [each for each in found if each.decision is Decision.REQUIRE_CONFIRMATION]
+    blocks = [_block(each, found, event) for each in asking]
+    return "\n\n".join(dict.fromkeys(blocks)) + "\n"
 
 
-def _is_listed(finding: Finding) -> bool:
-    """Whether the rule has a name that the policy's tables know."""
-    return "." in finding.rule and finding.rule != "secrets.oversize-content"
-
-
-def _block(finding: Finding) -> str:
+def _block(finding: Finding, found: Sequence[Finding], event: ActionJudged | None) -> str:
     match finding.gate:
+        case "destructive-ops":
+            return _accepted(found, event)
         case "protected-paths":
             path = finding.rule.removeprefix("protected-paths.")
             return f'[[protected-paths.entries]]\npath = {json.dumps(path)}\ndecision = "warn"'
-        case gate if gate not in _TABLES and f"{gate}.decision" in KEY_BY_PATH:
-            return f'[{gate}]\ndecision = "warn"'
         case "rules":
             return f'# in [[rules]] {json.dumps(finding.rule)}, which is yours: decision = "warn"'
         case "loop":
             return f'[loop]\n{finding.rule.removeprefix("loop.")} = "allow"'
         case "budget":
-            return '[budgets]\nunpriced = "warn"'
+            return _too_wide("budgets.unpriced", "every model without a price")
+        case gate if gate != "secrets" and f"{gate}.decision" in KEY_BY_PATH:
+            return _too_wide(f"{gate}.decision", "everything that this gate looks at")
         case _:
-            return f"# no key of the policy silences `{finding.rule}` alone: see `docs/policy.md`"
+            return f"{_NO_RULE}: no key of the policy is about `{finding.rule}` alone"
 
 
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+def _accepted(found: Sequence[Finding], event: ActionJudged | None) -> str:
+    """Return the line that accepts exactly the command that was asked about."""
+    if event is None or not isinstance(event.action, CommandAction):
+        return f"{_NO_RULE}: it was not asked as a command"
+    if event.facts.withheld is not None:
+        return f"{_NO_RULE}: the command holds a credential, which is not recorded"
+    is_fixed = is_the_same_each_time(event.action.command)
+    if not is_fixed or any(each.rule in _ONLY_AT_RUN_TIME for each in found):
+        return f"{_NO_RULE}: a part of the command is only known when it runs"
+    command = accepted_text(event.action.command, event.action.cwd)
+    return f'[destructive-ops]\naccepted-commands = ["...", {_toml_text(command)}]'
+
+
+def _too_wide(key: str, what: str) -> str:
+    return f'{_NO_RULE}: `{key} = "warn"` would count for {what}'
+
+
+def _toml_text(text: str) -> str:
+    """Return a text as a basic string of TOML, which JSON's nearly is."""
+    return json.dumps(text, ensure_ascii=True).replace("\x7f", "\\u007f")

@@ -27,7 +27,7 @@ def found_state(ledger: Ledger, text: str) -> RunState:
     return state
 
 
-def short_ids(ids: Sequence[str]) -> dict[str, str]:
+def beginnings(ids: Sequence[str]) -> dict[str, str]:
     """Return the beginning of each id that tells it from the others, all of one length."""
     length = SHORT
     while length < _LONGEST and len({each[:length] for each in ids}) < len(set(ids)):

@@ -19,6 +19,7 @@ from interlock.model.loop_events import (
     RetrospectiveWritten,
     TriggerReceived,
 )
+from interlock.model.short_code import code_of
 from interlock.model.system_loop import (
     ApplyRecommendation,
     Choice,
@@ -29,7 +30,6 @@ from interlock.model.system_loop import (
     StartLoop,
 )
 from interlock.views import units
-from interlock.views.lookup import SHORT
 from interlock.views.timeline_entry import Accent, Entry
 
 OUTCOMES: Final = {
@@ -75,18 +75,18 @@ def loop_entry(event: LoopEvent, by: str) -> Entry:  # noqa: C901, PLR0911, PLR0
         case DeliveryAttempted(event=sent, sink=sink, attempt=attempt, error=error):
             mark, accent = ("sent", Accent.FAINT) if error is None else ("not sent", Accent.CAREFUL)
             reasons = () if error is None else (error,)
-            return Entry(mark, accent, f"{sent[:SHORT]} to {sink}", f"try {attempt}", reasons)
+            return Entry(mark, accent, f"{code_of(sent)} to {sink}", f"try {attempt}", reasons)
         case LoopFrozen(reason=reason):
             return Entry("frozen", Accent.BAD, reason, by)
         case LoopThawed(reason=reason):
             return Entry("thawed", Accent.GOOD, reason, by)
         case LoopCancelled(id=cancelled, reason=reason):
-            return Entry("cancelled", Accent.BAD, f"{cancelled[:SHORT]}: {reason}", by)
+            return Entry("cancelled", Accent.BAD, f"{code_of(cancelled)}: {reason}", by)
         case RetrospectiveWritten(retrospective=retrospective, recommendations=new):
             found = units.counted(len(new), "recommendation")
-            return Entry("learnt", Accent.STRONG, f"from run {retrospective.run[:SHORT]}", found)
+            return Entry("learnt", Accent.STRONG, f"from run {code_of(retrospective.run)}", found)
         case RecommendationSettled(id=settled, state=state):
-            return Entry(state.value, Accent.ASKING, f"recommendation {settled[:SHORT]}", by)
+            return Entry(state.value, Accent.ASKING, f"recommendation {code_of(settled)}", by)
         case _:
             assert_never(event)
 

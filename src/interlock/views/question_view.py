@@ -79,7 +79,8 @@ def question_view(ledger: Ledger, approval: Approval, now: int) -> Question:
     run = rows.run(approval.run_id)
     found = None if run is None else _asked_in(rows, approval, run)
     event = None if found is None else found.event
-    action = event.action if isinstance(event, events.ActionJudged) else None
+    judged = event if isinstance(event, events.ActionJudged) else None
+    action = None if judged is None else judged.action
     # Where it is asked whether a run may go on, the step that was held belongs to it.
     upto = 0 if found is None else found.seq - (approval.subject is not Subject.RESUME)
     deeds = latest_deeds(ledger, approval.run_id, upto=upto) if upto else _NO_DEEDS
@@ -107,7 +108,7 @@ def question_view(ledger: Ledger, approval: Approval, now: int) -> Question:
         held_for=_held_for(event),
         review=review_question(ledger, approval, run, now) if kind == "review" else None,
         loop=loop_question(ledger, approval) if kind == "loop" else None,
-        rule=recommendation(approval.findings) if kind not in ("resume", "review") else "",
+        rule=recommendation(approval.findings, judged) if kind not in ("resume", "review") else "",
         used_at=None if found is None else _used_at(rows, approval, found.seq),
         needs_note=kind == "resume" and glance is not None and glance.standing.word == "stopped",
     )
@@ -139,6 +140,14 @@ def _kind(approval: Approval, action: Action | None) -> str:
     if action is not None and changes_of(action):
         return "edit"
     return "tool" if action is not None and not hasattr(action, "command") else "command"
+
+
+def asking_event(rows: Rows, approval: Approval) -> events.ActionJudged | None:
+    """Return what is on record of the action that a question is about."""
+    run = rows.run(approval.run_id)
+    found = None if run is None else _asked_in(rows, approval, run)
+    event = None if found is None else found.event
+    return event if isinstance(event, events.ActionJudged) else None
 
 
 def _asked_in(rows: Rows, approval: Approval, run: RunRow) -> events.Record | None:

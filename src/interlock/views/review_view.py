@@ -12,6 +12,7 @@ from interlock.model.approval import Approval
 from interlock.model.control_state import ClosedReview, Completion, OpenReview, Reviews
 from interlock.model.review import GateAction, GateCoverage, ReviewEntry, ReviewMode, ReviewPurpose
 from interlock.model.run import RunState
+from interlock.model.short_code import code_of
 from interlock.policy.reviews.gate_faults import coverage_of
 from interlock.policy.reviews.review_guidance import choices_of
 from interlock.service.policies.policy_book import stored_policy
@@ -140,6 +141,6 @@ def open_question(ledger: Ledger, approval: str | None, now: int) -> str | None:
 
 def _command(run_id: str, review_id: str, approval: str | None, action: GateAction) -> str:
     if approval is not None:
-        return f"interlock review resolve {approval} {action.value}"
+        return f"interlock review resolve {code_of(approval)} {action.value}"
     # A question that ran out is no obstacle: a person may choose by the name of the review.
-    return f"interlock review resolve --run {run_id} --review {review_id} {action.value}"
+    return f"interlock review resolve --run {code_of(run_id)} --review {review_id} {action.value}"

@@ -10,6 +10,7 @@ import msgspec
 from interlock.ledger.ledger import Ledger
 from interlock.model.rows import RunRow
 from interlock.model.run import LEDGER_RUN, RunStatus
+from interlock.model.short_code import code_of
 from interlock.model.system_loop import LOOP_RUN
 from interlock.views.run_glance import RunGlance, glances_at
 
@@ -66,7 +67,10 @@ def runs_named(rows: Sequence[RunRow], q: str) -> Sequence[RunRow]:
         row
         for row in rows
         if row.id not in _OWN
-        and any(text in each.casefold() for each in (row.task, row.agent, row.project, row.id))
+        and any(
+            text in each.casefold()
+            for each in (row.task, row.agent, row.project, row.id, code_of(row.id))
+        )
     ]
 
 

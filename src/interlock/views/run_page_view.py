@@ -17,6 +17,7 @@ from interlock.model.budget import BudgetBalance, Dimension, ScopeKind
 from interlock.model.facts import HoldKind
 from interlock.model.rows import RunRow
 from interlock.model.run import RunState, RunStatus
+from interlock.model.short_code import code_of
 from interlock.model.step import Checkpoint, StepDecision
 from interlock.model.verdict import Decision
 from interlock.policy.config.document import Policy
@@ -247,7 +248,7 @@ def _account_name(scope: str, dimension: Dimension, state: RunState) -> str:
         case ScopeKind.RUN.value:
             return label
         case ScopeKind.TREE.value:
-            whose = "with children" if name == state.id else f"of the tree {name[:8]}"
+            whose = "with children" if name == state.id else f"of the tree {code_of(name)}"
             return f"{label} {whose}"
         case ScopeKind.PROJECT_DAY.value:
             project, _, day = name.rpartition("/")

@@ -18,6 +18,7 @@ from interlock.model.facts import Hold, HoldKind
 from interlock.model.review import Report, TestCounts
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.short_code import code_of
 from interlock.model.step import Checkpoint, StepDecision
 from interlock.model.step_statistics import StepStatistics
 from interlock.model.verdict import Decision
@@ -88,6 +89,8 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Everything about a run that fits on one page."""
 
     id: str
+    code: str
+    """What people type for its id."""
     status: RunStatus
     outcome: str | None
     task: str
@@ -149,6 +152,7 @@ def run_figures(state: RunState) -> RunFigures:
     control = state.control
     return RunFigures(
         id=state.id,
+        code=code_of(state.id),
         status=state.status,
         outcome=state.outcome,
         task=state.task,
@@ -262,9 +266,9 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
         since=hold.since,
         question=question,
         commands=(
-            (f"interlock resume {state.id} --reason TEXT",)
+            (f"interlock resume {code_of(state.id)} --reason TEXT",)
             if question is None
-            else (f"interlock approve {question}", f"interlock deny {question}")
+            else tuple(f"interlock {word} {code_of(question)}" for word in ("approve", "deny"))
         ),
     )
 

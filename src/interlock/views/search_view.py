@@ -11,6 +11,7 @@ import msgspec
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.events import ActionJudged
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Decision
 from interlock.views.deed import Deed, deed_of
 from interlock.views.queue_view import QueueEntry, queue
@@ -71,7 +72,8 @@ def found_in(ledger: Ledger, q: str, now: int) -> Found:
         questions=tuple(
             each
             for each in (*asked.waiting, *asked.ended)
-            if text.casefold() in f"{each.id} {each.verb} {each.text} {each.why}".casefold()
+            if text.casefold()
+            in f"{each.id} {code_of(each.id)} {each.verb} {each.text} {each.why}".casefold()
         )[:MOST_RUNS],
         answers=tuple(answers[:MOST_ANSWERS]),
         more_answers=len(answers) > MOST_ANSWERS,

@@ -27,6 +27,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a person, in a line."""
 
     approval: str
+    code: str
     run: str
     summary: str
     opened_at: int
@@ -62,6 +63,7 @@ def standing(ledger: Ledger, now: int) -> Standing:
         waiting=tuple(
             Waiting(
                 approval=each.id,
+                code=each.code,
                 run=each.run_id,
                 summary=each.summary,
                 opened_at=each.opened_at,

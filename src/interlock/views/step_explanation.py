@@ -16,6 +16,7 @@ from interlock.model.arbitration import Authority, Hard, Ruling, Waiting
 from interlock.model.budget import Dimension
 from interlock.model.events import StepJudged, StopJudged
 from interlock.model.review import ReviewDecision
+from interlock.model.short_code import code_of
 from interlock.model.step import (
     COHERENCE_ACTIONS,
     ContinueDecision,
@@ -435,7 +436,7 @@ def _absence(moment: Moment, code: str) -> str:
 
 
 def _lifted(moment: Moment) -> Otherwise:
-    had = f"after a person's `interlock resume {moment.record.run} --reason TEXT`"
+    had = f"after a person's `interlock resume {code_of(moment.record.run)} --reason TEXT`"
     return Otherwise(had=had, then="it counts anew, and the gates are asked")
 
 

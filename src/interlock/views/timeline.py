@@ -13,13 +13,13 @@ from interlock.model.approval import ApprovalState, Subject
 from interlock.model.arbitration import Course, Ruling
 from interlock.model.edit import Applied
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome, ReviewPurpose
+from interlock.model.short_code import code_of
 from interlock.model.step import Checkpoint, StepDecision
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.reviews.gate_faults import check_in_words, fault_in_words
 from interlock.policy.steps.step_figures import confidence
 from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.lookup import SHORT
 from interlock.views.loop_timeline import loop_entry
 from interlock.views.timeline_entry import Accent, Entry
 
@@ -89,7 +89,7 @@ class Timeline:
             case events.ApprovalDecided() as event:
                 return _decided(event, by)
             case events.ApprovalUsed(id=approval_id):
-                return Entry("used", Accent.FAINT, f"approval {approval_id[:SHORT]}")
+                return Entry("used", Accent.FAINT, f"approval {code_of(approval_id)}")
             case events.EditsApplied(applied=applied):
                 return _applied(applied)
             case events.Undone() as event:
@@ -109,7 +109,7 @@ class Timeline:
                 return Entry("accepted", Accent.ASKING, text, by, problems)
             case events.PersonNotified(approval=approval_id, channel=channel, retry_at=retry_at):
                 word = "told" if retry_at is None else "telling"
-                text = f"a person about approval {approval_id[:SHORT]}, by {channel}"
+                text = f"a person about approval {code_of(approval_id)}, by {channel}"
                 return Entry(word, Accent.FAINT, text)
             case events.LedgerArchived(file=file, runs=runs, records=records):
                 text = f"{records:,} records of {runs:,} finished runs"
@@ -193,7 +193,7 @@ def reason_text(finding: Finding) -> str:
 def _judged(event: events.ActionJudged) -> Entry:
     mark, accent = ANSWERS[event.decision]
     granted = event.facts.granted
-    facts = "" if granted is None else f"approved by {granted[:SHORT]}"
+    facts = "" if granted is None else f"approved by {code_of(granted)}"
     return Entry(
         mark,
         accent,
@@ -252,11 +252,11 @@ def _scope_text(scope: str) -> str:
 def _question(event: events.ApprovalOpened) -> Entry:
     until = f"until {units.time_of_day(event.expires_at)}"
     about = _ABOUT.get(event.subject, "")
-    return Entry("waits", Accent.ASKING, f"approval {event.id[:SHORT]}{about}", until)
+    return Entry("waits", Accent.ASKING, f"approval {code_of(event.id)}{about}", until)
 
 
 def _decided(event: events.ApprovalDecided, by: str) -> Entry:
-    facts, text = by + (", always" if event.always else ""), f"approval {event.id[:SHORT]}"
+    facts, text = by + (", always" if event.always else ""), f"approval {code_of(event.id)}"
     return Entry(event.state.value, _STATES[event.state], text, facts, _note(event.note))
 
 
@@ -267,11 +267,11 @@ def _note(text: str | None) -> tuple[str, ...]:
 def _applied(applied: Applied) -> Entry:
     facts = units.counted(len(applied.files), "file")
     paths = ", ".join(file.path for file in applied.files)
-    return Entry("applied", Accent.GOOD, paths, facts, (f"interlock undo {applied.id}",))
+    return Entry("applied", Accent.GOOD, paths, facts, (f"interlock undo {code_of(applied.id)}",))
 
 
 def _put_back(event: events.Undone) -> Entry:
-    reasons = () if event.undo_id is None else (f"interlock undo {event.undo_id}",)
+    reasons = () if event.undo_id is None else (f"interlock undo {code_of(event.undo_id)}",)
     return Entry("put back", Accent.ASKING, ", ".join(event.paths), event.kind.value, reasons)
 
 
@@ -337,7 +337,7 @@ def _review_judged(event: events.ReviewJudged) -> Entry:
         mark,
         accent,
         f"{event.review}{attempt}: {said}",
-        "" if event.approval is None else f"approval {event.approval[:SHORT]}",
+        "" if event.approval is None else f"approval {code_of(event.approval)}",
         tuple(_why(event)),
         ", ".join(dict.fromkeys(fault.gate for fault in event.decision.faults)),
     )
@@ -425,11 +425,11 @@ def _ruling_facts(ruling: Ruling, approval: str | None) -> Iterator[str]:
     if ruling.delay_ms:
         yield f"waits {units.duration(ruling.delay_ms)}"
     if approval is not None:
-        yield f"approval {approval[:SHORT]}"
+        yield f"approval {code_of(approval)}"
 
 
 def _saved(checkpoint: Checkpoint) -> Entry:
-    text = f"checkpoint {checkpoint.id[:SHORT]} at step {checkpoint.step}"
+    text = f"checkpoint {code_of(checkpoint.id)} at step {checkpoint.step}"
     if checkpoint.error is not None:
         return Entry("not saved", Accent.BAD, text, checkpoint.kind.value, (checkpoint.error,))
     if checkpoint.commit is not None:

@@ -12,6 +12,7 @@ import msgspec
 
 from interlock.model.answers import Answer, StepAnswer, StopAnswer
 from interlock.model.hook import CallAnswer, HookAnswer
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Decision
 
 _LONGEST: Final = 8_000
@@ -71,7 +72,7 @@ def held(step: StepAnswer) -> Reaction:
     why = "; ".join((step.ruling.reason, *step.reasons))
     words = f"Interlock has stopped this run here: {why}. End your turn now."
     if step.approval_id is not None:
-        words += f" A person lets it go on with `interlock approve {step.approval_id}`."
+        words += f" A person lets it go on with `interlock approve {code_of(step.approval_id)}`."
     return Reaction(course=Course.HALT, reason=words[:_LONGEST])
 
 
@@ -92,8 +93,9 @@ def judged(answer: Answer, warnings: tuple[str, ...] = ()) -> Reaction:
         case Decision.REQUIRE_CONFIRMATION:
             words = (
                 f"Interlock: a person has to agree first: {why}. Do something else meanwhile, or"
-                f" end your turn; once they have said `interlock approve {answer.approval_id}`,"
-                " make exactly this call again, which lets it through once."
+                " end your turn; once they have said `interlock approve"
+                f" {code_of(answer.approval_id)}`, make exactly this call again, which lets it"
+                " through once."
             )
             return Reaction(course=Course.ASK, reason=words[:_LONGEST])
         case Decision.BLOCK:

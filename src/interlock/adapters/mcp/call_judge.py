@@ -26,6 +26,7 @@ from interlock.adapters.mcp.rpc_message import Id, Message, parts, result_line, 
 from interlock.adapters.mcp.tool_catalogue import AskServer, ToolCatalogue
 from interlock.errors import InputError, InterlockError
 from interlock.model.answers import Answer
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Decision
 from interlock.service.aio import AsyncRun
 
@@ -179,8 +180,8 @@ class CallJudge:
         if answer.approval_id is None:
             return []
         inbox = (
-            f"a person has to agree, with `interlock approve {answer.approval_id}` or in the"
-            " console; then make exactly the same call again, once"
+            f"a person has to agree, with `interlock approve {code_of(answer.approval_id)}` or in"
+            " the console; then make exactly the same call again, once"
         )
         if call.client.has_forms:
             return [inbox]

@@ -19,6 +19,7 @@ from interlock.adapters.mcp.governed_run import GovernedRun
 from interlock.errors import InterlockError
 from interlock.ledger.abbreviations import found_approval
 from interlock.model.edit import FileEdit
+from interlock.model.short_code import code_of
 from interlock.service.cycles.loop_chain import LoopChain
 
 Tool = Callable[..., Awaitable[dict[str, object]]]
@@ -51,6 +52,7 @@ class OwnTools:
         found = await asyncio.to_thread(found_approval, interlock.ledger.rows, approval_id)
         return {
             "id": found.id,
+            "code": found.code,
             "state": found.state.value,
             "next": _NEXT.get(found.state.value, "ask again where it is still needed"),
         }
@@ -86,7 +88,7 @@ class OwnTools:
             source=f"run/{run.id}",
             tags=("budget",),
         )
-        way = f"a person may raise it: `interlock budget run/{run.id} {dimension} {limit}`"
+        way = f"a person may raise it: `interlock budget run/{code_of(run.id)} {dimension} {limit}`"
         return {"note": note.id, "next": f"{way}; go on within the budget meanwhile"}
 
     async def apply_edit(self, edits: list[Edit]) -> dict[str, object]:

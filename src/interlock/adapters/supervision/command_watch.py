@@ -27,6 +27,7 @@ from interlock.model.answers import StepAnswer
 from interlock.model.arbitration import Course
 from interlock.model.facts import HoldKind
 from interlock.model.run import RunStatus
+from interlock.model.short_code import code_of
 from interlock.service.interlock import Run
 from interlock.service.records.budgets import Recorded
 from interlock.service.records.holds import strictest_hold
@@ -231,7 +232,7 @@ class CommandWatch:
         asked = None if approval_id is None else self._ledger.rows.approval(approval_id)
         left_s = _NEVER if asked is None else asked.expires_at / 1_000_000 - time.time()
         self._freeze(
-            f"{why}: `interlock resume {self._run.id}` lets it go on, Ctrl-C ends it",
+            f"{why}: `interlock resume {code_of(self._run.id)}` lets it go on, Ctrl-C ends it",
             look_after_s=max(0.0, left_s),
         )
         self._is_held = True

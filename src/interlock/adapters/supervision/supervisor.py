@@ -14,6 +14,7 @@ from interlock.adapters.supervision.sandbox import Sandbox
 from interlock.errors import UnfinishedError
 from interlock.model.answers import Answer
 from interlock.model.run import RunStatus
+from interlock.model.short_code import code_of
 from interlock.service.interlock import Interlock, Run
 
 REFUSED: Final = 4
@@ -99,7 +100,7 @@ class Supervisor:
         if answer.waits_for_person and wait_s:
             self._say(
                 f"a person must approve first: {'; '.join(answer.reasons)}:"
-                f" `interlock approve {answer.approval_id}`"
+                f" `interlock approve {code_of(answer.approval_id)}`"
             )
             answer = self._run.command(argv, cwd=str(folder), wait_s=wait_s)
         return answer

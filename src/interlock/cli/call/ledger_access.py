@@ -6,7 +6,7 @@ import atexit
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -120,20 +120,27 @@ def is_local(place: str) -> bool:
     return "://" not in place
 
 
-def operator_token(interlock: Interlock, operation: str) -> str:
+def operator_token(interlock: Interlock, operation: str, about: Iterable[str] = ()) -> str:
     """Return the token of whoever decides, for the passphrase that they type at their terminal.
 
-    Nothing of it is remembered: the next call asks again.
+    What it is `about` is shown there first. Nothing of it is remembered: the next call asks again.
     """
+    check_may_decide(interlock, operation)
+    name = _operator_name(interlock)
+    with terminal() as at:
+        for line in about:
+            at.show(line)
+        return interlock.unlock(name, at.typed(f"passphrase of {name}"))
+
+
+def check_may_decide(interlock: Interlock, operation: str) -> None:
+    """Raise NotPermittedError where it is an agent that calls."""
     if settings.current_ledger_places().token is not None:
         raise NotPermittedError(
             "`INTERLOCK_TOKEN` is set, so an agent calls this: it decides nothing; a person does"
             " it in a terminal of their own"
         )
     check_decider(interlock.governor.context, operation)
-    name = _operator_name(interlock)
-    with terminal() as at:
-        return interlock.unlock(name, at.typed(f"passphrase of {name}"))
 
 
 def operator(interlock: Interlock, operation: str) -> Principal:

@@ -18,7 +18,7 @@ from interlock.cli.call.options import chosen_place, wants_json
 from interlock.cli.text.render import escape
 from interlock.errors import InputError
 from interlock.model.budget import Budget, Dimension
-from interlock.views.lookup import SHORT
+from interlock.model.short_code import code_of
 from interlock.views.units import json_text
 
 _STREAMS: Final = 3
@@ -86,4 +86,4 @@ def run_speaker(run_id: str) -> Callable[[str], None]:
     """Return what tells the person at the terminal, or the program, what happens."""
     if wants_json():
         return lambda text: click.echo(json_text({"run": run_id, "said": text}), err=True)
-    return lambda text: click.echo(escape(f"interlock run {run_id[:SHORT]}: {text}"), err=True)
+    return lambda text: click.echo(escape(f"interlock run {code_of(run_id)}: {text}"), err=True)

@@ -1,4 +1,4 @@
-"""The terminal of the person who calls: what is secret is typed and shown there only.
+"""The terminal of the person who calls: what they decide is shown and typed there only.
 
 It is opened here, whatever stands on standard input: a pipe, an argument or a variable of the
 environment can be filled by any program, and what is typed ahead is thrown away.
@@ -36,11 +36,13 @@ class Terminal:
 
     def typed(self, prompt: str) -> str:
         """Return the line that is typed after the prompt, without showing it."""
-        with self._hushed():
-            self.show(f"{prompt}: ", end="")
-            line = self._line()
+        line = self._asked(prompt, echo=0)
         self.show("")
         return line
+
+    def answered(self, prompt: str) -> str:
+        """Return the line that is typed after the prompt, where everybody may see it."""
+        return self._asked(prompt, echo=termios.ECHO).strip()
 
     def new_passphrase(self, whose: str) -> str:
         """Return a passphrase that was typed twice; one that is too short is told after once."""
@@ -54,15 +56,15 @@ class Terminal:
         """Show a text here, and nowhere that a program reads."""
         os.write(self._descriptor, f"{escape(text)}{end}".encode("utf-8", "backslashreplace"))
 
-    @contextmanager
-    def _hushed(self) -> Generator[None]:
+    def _asked(self, prompt: str, *, echo: int) -> str:
         before = termios.tcgetattr(self._descriptor)
-        hushed = list(before)
-        hushed[_LOCAL_MODES] = before[_LOCAL_MODES] & ~termios.ECHO | termios.ICANON
+        modes = list(before)
+        modes[_LOCAL_MODES] = before[_LOCAL_MODES] & ~termios.ECHO | termios.ICANON | echo
         # Both throw away what was typed, or pushed in by a program, before it was asked for.
-        termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, hushed)
+        termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, modes)
         try:
-            yield
+            self.show(f"{prompt}: ", end="")
+            return self._line()
         finally:
             termios.tcsetattr(self._descriptor, termios.TCSAFLUSH, before)
 

@@ -32,8 +32,8 @@ SCOPE is `run/ID`, `tree/ID` (a run with all runs below it), `agent/NAME` or
 takes the account's own limit away, and the policy's counts again. Only an operator sets limits.
 
 Examples:
-  interlock budget run/0198c2ab
-  interlock budget run/0198c2ab tokens 200000
+  interlock budget run/R4X9TM
+  interlock budget run/R4X9TM tokens 200000
   interlock budget agent/claude cost-usd 12.50 --reason "the migration takes longer"
 """
 

@@ -20,11 +20,12 @@ from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InterlockError
 from interlock.ledger.abbreviations import found_run, named
 from interlock.ledger.chain import records_of
+from interlock.model.short_code import codes_of
 from interlock.model.step import Checkpoint, CheckpointKind
 from interlock.service.checkpoint_restore import record_safety
 from interlock.service.records.context import new_id
 from interlock.views import units
-from interlock.views.lookup import every_record, short_ids
+from interlock.views.lookup import every_record
 from interlock.views.run_view import TakenCheckpoint, checkpoints_among
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -51,13 +52,13 @@ def list_command(*, run: str) -> None:
     """List what was saved of a run's work; RUN is its id, or enough of its beginning.
 
     Examples:
-      interlock checkpoint list 0198c2ab
-      interlock checkpoint list 0198c2ab --json
+      interlock checkpoint list R4X9TM
+      interlock checkpoint list R4X9TM --json
     """
     with reading_ledger() as ledger:
         rows = ledger.rows
         taken = list(checkpoints_among(records_of(rows, found_run(rows, run).id)))
-    short = short_ids([each.checkpoint.id for each in taken])
+    short = codes_of([each.checkpoint.id for each in taken])
     rows = [_row(each, short[each.checkpoint.id], current_time()) for each in taken]
     lines = table_lines(_COLUMNS, rows, width=terminal_width())
     show([each._asdict() for each in taken], lines if taken else [(Span("no checkpoints"),)])
@@ -82,8 +83,8 @@ def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: b
     not know that its files have changed.
 
     Examples:
-      interlock checkpoint restore 0198d0e1
-      interlock checkpoint restore 0198d0e1 --run 0198c2ab --yes
+      interlock checkpoint restore N3HT7W
+      interlock checkpoint restore N3HT7W --run R4X9TM --yes
     """
     taken = _chosen(checkpoint, run, workspace)
     if not yes:

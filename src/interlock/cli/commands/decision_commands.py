@@ -9,20 +9,27 @@ from typing import Final
 import click
 
 from interlock import settings
+from interlock.cli.call.chosen_question import (
+    chosen_questions,
+    held_run,
+    named_run,
+    question_lines,
+    run_line,
+)
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, reason_option, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.errors import InputError
-from interlock.ledger.abbreviations import found_approval, found_run
 from interlock.model.approval import Approval, ApprovalState, Subject
-from interlock.model.run import LEDGER_RUN
+from interlock.model.short_code import code_of, codes_of
 from interlock.service.interlock import Interlock
 from interlock.views import units
 from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
-from interlock.views.lookup import SHORT, short_ids
+from interlock.views.lookup import SHORT
 from interlock.views.loop_timeline import choice_text
+from interlock.views.question_view import asking_event
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 
@@ -47,58 +54,59 @@ def approvals_command(*, everything: bool) -> None:
 
 
 @ledger_call("approve", decides=True)
-@click.argument("asked", metavar="ID...", nargs=-1, required=True)
-@click.option("--always", is_flag=True, help="Print the rule for the policy as well.")
+@click.argument("asked", metavar="[ID]...", nargs=-1)
+@click.option("--always", is_flag=True, help="Print a rule for exactly this command as well.")
 @note_option
 def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -> None:
     """Let what was asked happen, once.
 
-    ID may be its beginning. One passphrase serves for several IDs.
+    ID is the code that `interlock approvals` shows. Without one it is the only question that
+    waits; where several do, you choose from a list. You see what you decide before you type
+    your passphrase, which serves for several IDs.
 
     Examples:
-      interlock approve 0192a1b2
-      interlock approve 0192a1b2 --reason "checked by hand"
+      interlock approve K7QP3M
+      interlock approve K7QP3M --reason "checked by hand"
     """
     with governing() as interlock:
-        found = _found(interlock, asked)
+        found = chosen_questions(interlock, asked, "approve")
         for each in found:
             if always and each.subject is Subject.RESUME:
                 raise InputError(
                     f"approval `{each.id}` lets a run go on, which no rule can do: leave"
                     " `--always` out"
                 )
-        token = operator_token(interlock, "approve")
+        token = operator_token(interlock, "approve", question_lines(interlock.ledger, found))
         asked_by_loop = [_of_loop(interlock, each) for each in found]
         decided = [
             interlock.approve(each.id, token=token, note=note, always=always) for each in found
         ]
-    rules = [recommendation(each.findings) if always else None for each in decided]
+        rules = [_rule(interlock, each) if always else None for each in decided]
     _show_decided(decided, rules, asked_by_loop)
 
 
 @ledger_call("deny", decides=True)
-@click.argument("asked", metavar="ID...", nargs=-1, required=True)
+@click.argument("asked", metavar="[ID]...", nargs=-1)
 @note_option
 def deny_command(*, asked: tuple[str, ...], note: str | None) -> None:
     """Refuse what was asked.
 
-    ID may be its beginning. One passphrase serves for several IDs.
+    ID is the code that `interlock approvals` shows. Without one it is the only question that
+    waits; where several do, you choose from a list.
 
     Examples:
-      interlock deny 0192a1b2 --reason "not on a Friday"
+      interlock deny K7QP3M --reason "not on a Friday"
     """
     with governing() as interlock:
-        found = _found(interlock, asked)
-        token = operator_token(interlock, "deny")
+        found = chosen_questions(interlock, asked, "deny")
+        token = operator_token(interlock, "deny", question_lines(interlock.ledger, found))
         asked_by_loop = [_of_loop(interlock, each) for each in found]
         decided = [interlock.deny(each.id, token=token, note=note) for each in found]
     _show_decided(decided, None, asked_by_loop)
 
 
-def _found(interlock: Interlock, asked: tuple[str, ...]) -> list[Approval]:
-    """Return the questions that are meant, each once."""
-    found = [found_approval(interlock.ledger.rows, each) for each in asked]
-    return list({each.id: each for each in found}.values())
+def _rule(interlock: Interlock, approval: Approval) -> str:
+    return recommendation(approval.findings, asking_event(interlock.ledger.rows, approval))
 
 
 def _of_loop(interlock: Interlock, approval: Approval) -> LoopQuestion | None:
@@ -121,7 +129,7 @@ def _show_decided(
 
 
 def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
-    short = short_ids([item.approval.id for item in items])
+    short = codes_of([item.approval.id for item in items])
     for place, item in enumerate(items):
         if place:
             yield ()
@@ -160,7 +168,7 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
         looks = f"interlock {_LOOKED_AT_BY[approval.subject]} {run}"
         yield from labelled_lines("look", looks, Tone.CODE)
     if item.review is not None:
-        yield from choice_lines(item.review, run=run, indent="  ")
+        yield from choice_lines(item.review, indent="  ")
     if approval.note is not None:
         yield from labelled_lines("note", approval.note)
 
@@ -191,7 +199,7 @@ def _decided_lines(
         yield from _loop_lines(approval, question)
     if rule is not None:
         file = settings.current_places().user_file
-        about = f"To be asked no more, put this into {file}; nothing was changed:"
+        about = f"To be asked no more about exactly this, add to {file}; nothing was changed:"
         yield from ((), (Span(about, Tone.FAINT),), ())
         for line in rule.splitlines():
             yield (Span(f"  {line}"),)
@@ -212,15 +220,17 @@ def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:
 def halt_command(*, run: str, reason: str) -> None:
     """Stop a run and every run below it, until it is resumed.
 
-    RUN is its id, or enough of its beginning. Whatever the agent asks from now on is refused.
+    RUN is its code, as `interlock runs` shows it. Whatever the agent asks from now on is refused.
 
     Examples:
-      interlock halt 0198c2ab --reason "it works on the wrong branch"
+      interlock halt R4X9TM --reason "it works on the wrong branch"
     """
     with governing() as interlock:
-        run_id = _found_id(interlock, run)
-        state = interlock.halt(run_id, token=operator_token(interlock, "halt"), reason=reason)
-    resume = Span(f"interlock resume {run_id[:SHORT]} --reason TEXT", Tone.CODE)
+        run_id = named_run(interlock.ledger, run)
+        about = [run_line(interlock.governor.state(run_id))]
+        token = operator_token(interlock, "halt", about)
+        state = interlock.halt(run_id, token=token, reason=reason)
+    resume = Span(f"interlock resume {code_of(run_id)} --reason TEXT", Tone.CODE)
     lines = (
         badge_line("HALTED", Tone.BLOCK, "it takes no further step, nor does a run below it"),
         (Span(f"  {state.task}", Tone.CODE),),
@@ -230,19 +240,22 @@ def halt_command(*, run: str, reason: str) -> None:
 
 
 @ledger_call("resume", decides=True)
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @reason_option
-def resume_command(*, run: str, reason: str) -> None:
+def resume_command(*, run: str | None, reason: str) -> None:
     """Resume a run that was paused, stopped or halted.
 
-    RUN is its id, or enough of its beginning. Loops and limits on steps count anew from here.
+    RUN is its code, as `interlock runs` shows it; without one it is the only run that is held, or
+    you choose from a list. Loops and limits on steps count anew from here.
 
     Examples:
-      interlock resume 0198c2ab --reason "the branch is right now"
+      interlock resume R4X9TM --reason "the branch is right now"
     """
     with governing() as interlock:
-        run_id = _found_id(interlock, run)
-        state = interlock.lift(run_id, token=operator_token(interlock, "resume"), reason=reason)
+        run_id = held_run(interlock, run, "resume")
+        about = [run_line(interlock.governor.state(run_id))]
+        token = operator_token(interlock, "resume", about)
+        state = interlock.lift(run_id, token=token, reason=reason)
         now = current_time()
         holds = holds_on(interlock.ledger, state, now)
     still = ", once no run above it is held" if holds else ""
@@ -252,10 +265,3 @@ def resume_command(*, run: str, reason: str) -> None:
         *hold_lines(holds, run_id, now),
     )
     show(run_figures(state), lines)
-
-
-def _found_id(interlock: Interlock, text: str) -> str:
-    run_id = found_run(interlock.ledger.rows, text).id
-    if run_id == LEDGER_RUN:
-        raise InputError("`ledger` is the chain of the ledger itself: it is no run to be held")
-    return run_id

@@ -48,6 +48,7 @@ from interlock.ledger.abbreviations import found_run
 from interlock.model.answers import EditAnswer
 from interlock.model.edit import EditSet
 from interlock.model.events import UndoKind, Undone
+from interlock.model.short_code import code_of, codes_of
 from interlock.policy.actions.recordable import recordable_text
 from interlock.ports import Rows
 from interlock.service.interlock import Interlock, Run
@@ -197,8 +198,8 @@ def _result_lines(result: EditAnswer) -> Iterator[Line]:
         return
     yield (Span("nothing was changed", Tone.FAINT),)
     if answer is not None and answer.waits_for_person:
-        yield _hint_line("to let it happen", f"interlock approve {answer.approval_id}")
-        again = f"interlock edit --run {answer.run_id}"
+        yield _hint_line("to let it happen", f"interlock approve {code_of(answer.approval_id)}")
+        again = f"interlock edit --run {code_of(answer.run_id)}"
         yield _hint_line("then send the same edits to", again)
 
 
@@ -211,7 +212,7 @@ def _applied_lines(result: EditAnswer) -> Iterator[Line]:
     for file in files:
         what = "made" if file.before is None else "changed"
         yield (Span(f"  {what:<9}", Tone.FAINT), Span(file.path))
-    yield from ((), _hint_line("to undo it", f"interlock undo {result.undo_id}"))
+    yield from ((), _hint_line("to undo it", f"interlock undo {code_of(result.undo_id)}"))
 
 
 def _hint_line(what: str, command: str) -> Line:
@@ -233,7 +234,7 @@ with a passphrase.
 
 Examples:
   interlock undo --list
-  interlock undo 0198e2f3 --yes
+  interlock undo T9MK4R --yes
   interlock undo --prune 30d
 """
 _SECOND: Final = 1_000_000
@@ -333,7 +334,7 @@ def _undone_lines(done: Undone) -> Iterator[Line]:
     for path in done.paths:
         yield (Span(f"  {path}"),)
     if done.undo_id is not None:
-        yield from ((), _hint_line("to undo it", f"interlock undo {done.undo_id}"))
+        yield from ((), _hint_line("to undo it", f"interlock undo {code_of(done.undo_id)}"))
 
 
 def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
@@ -343,10 +344,10 @@ def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
         Column("size", right=True, spared=1),
         Column("what", stretches=True),
     ]
-    now = current_time()
+    now, codes = current_time(), codes_of([each.id for each, _ in listed])
     rows = [
         [
-            Span(each.id, Tone.CODE),
+            Span(codes[each.id], Tone.CODE),
             Span(units.span(now - each.at), Tone.FAINT),
             Span(units.size(size_bytes), Tone.FAINT),
             Span(", ".join(each.paths)),

@@ -356,7 +356,7 @@ def export_command(*, run: str | None) -> None:
 
     Examples:
       interlock ledger export > ledger.jsonl
-      interlock ledger export 0198c2ab
+      interlock ledger export R4X9TM
     """
     with reading_ledger() as ledger:
         run_id = None if run is None else found_run(ledger.rows, run).id
@@ -439,7 +439,7 @@ def verify_command(context: click.Context, *, run: str | None) -> None:
 
     Examples:
       interlock verify
-      interlock verify 0198c2ab --json
+      interlock verify R4X9TM --json
     """
     problems: list[str] = []
     with reading_ledger(problems=problems) as ledger, ledger.store.frozen() as rows:

@@ -41,6 +41,7 @@ from interlock.ledger.abbreviations import named
 from interlock.model.loop_events import CycleDecided
 from interlock.model.principal import SYSTEM
 from interlock.model.run import LEDGER_RUN
+from interlock.model.short_code import code_of
 from interlock.model.system_loop import DEFAULT_SCOPE, LOOP_RUN
 from interlock.service.cycles.cycle_decision import cancel_cycle
 from interlock.service.cycles.loop_chain import LoopChain
@@ -302,7 +303,7 @@ def _decided_lines(decided: Sequence[CycleDecided]) -> Iterator[Line]:
         yield from labelled_rows(*[("", reason, Tone.FAINT) for reason in entry.reasons])
         yield from labelled_rows(
             ("decision", each.decision_id, Tone.CODE),
-            ("asks", f"interlock approve {each.approval}", Tone.CODE)
+            ("asks", f"interlock approve {code_of(each.approval)}", Tone.CODE)
             if each.approval_required
             else ("", ""),
         )

@@ -97,8 +97,8 @@ def replay_command(context: click.Context, *, run: str) -> None:
     recorded, 1 when one does not.
 
     Examples:
-      interlock replay 0198c2ab
-      interlock replay 0198c2ab --json
+      interlock replay R4X9TM
+      interlock replay R4X9TM --json
     """
     with reading_ledger() as ledger:
         outcome = _replayed(ledger, found_run(ledger.rows, run).id)

@@ -9,6 +9,12 @@ from typing import BinaryIO, Final, cast
 import click
 import msgspec
 
+from interlock.cli.call.chosen_question import (
+    ask_to_abort,
+    chosen_review,
+    question_lines,
+    run_line,
+)
 from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
@@ -26,16 +32,17 @@ from interlock.cli.text.review_page import gate_lines, reviews_lines, text_lines
 from interlock.cli.text.tables import cut, working
 from interlock.descriptors import content_of
 from interlock.errors import InputError
-from interlock.ledger.abbreviations import found_approval, found_run
+from interlock.ledger.abbreviations import found_run
 from interlock.ledger.ledger import Ledger
 from interlock.model.answers import ReviewAnswer, ReviewOpening
 from interlock.model.entrance import checked
 from interlock.model.question_fields import GateGiven, VerdictFields
 from interlock.model.review import GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
+from interlock.model.short_code import code_of, codes_of
 from interlock.ports import ALL
 from interlock.service.interlock import Interlock, Run
-from interlock.views.lookup import SHORT, found_state, short_ids
+from interlock.views.lookup import found_state
 from interlock.views.review_view import RunReviews, run_reviews
 
 _MOST_READ: Final = 1024 * 1024
@@ -69,7 +76,7 @@ is one of the policy. What is printed is for whoever reviews the work; the verdi
 with `interlock review submit`. While a gate that blocks is pending the run may not finish.
 
 Examples:
-  interlock review open 0198c2ab before-merge tests style --subject "the new parser"
+  interlock review open R4X9TM before-merge tests style --subject "the new parser"
 """
 
 
@@ -145,7 +152,7 @@ def _opening_lines(opening: ReviewOpening) -> Iterator[Line]:
     yield ()
     yield from text_lines(opening.guidance)
     yield ()
-    command = f"interlock review submit {opening.run_id[:SHORT]} --review {review.id} TEXT"
+    command = f"interlock review submit {code_of(opening.run_id)} --review {review.id} TEXT"
     yield (Span(f"  {command}", Tone.CODE),)
 
 
@@ -172,8 +179,8 @@ is refused. A verdict that cannot be read is an attempt as well.
 Exit code: 0 when the work goes on, 3 when a person must choose, 4 when it was not good enough.
 
 Examples:
-  interlock review submit 0198c2ab "PASS - every case is covered"
-  interlock review submit 0198c2ab --review before-merge - < verdict.txt
+  interlock review submit R4X9TM "PASS - every case is covered"
+  interlock review submit R4X9TM --review before-merge - < verdict.txt
 """
 
 
@@ -266,7 +273,7 @@ def _answer_lines(answer: ReviewAnswer) -> Iterator[Line]:
         yield ()
         yield from text_lines(answer.guidance)
     if answer.approval_id is not None:
-        command = f"interlock review resolve {answer.approval_id[:SHORT]} retry|skip|abort"
+        command = f"interlock review resolve {code_of(answer.approval_id)} retry|skip|abort"
         yield from ((), (Span(f"  {command}", Tone.CODE),))
     if answer.footer:
         yield ()
@@ -283,7 +290,7 @@ def list_command(*, run: str | None) -> None:
 
     Examples:
       interlock review list
-      interlock review list 0198c2ab --json
+      interlock review list R4X9TM --json
     """
     with reading_ledger() as ledger:
         states = _waiting_runs(ledger) if run is None else [found_state(ledger, run)]
@@ -299,7 +306,7 @@ def _waiting_runs(ledger: Ledger) -> list[RunState]:
 
 
 def _lines(found: Sequence[RunReviews]) -> Iterator[Line]:
-    short = short_ids([each.run for each in found])
+    short = codes_of([each.run for each in found])
     for place, each in enumerate(found):
         if place:
             yield ()
@@ -314,13 +321,14 @@ def _lines(found: Sequence[RunReviews]) -> Iterator[Line]:
 _ABOUT_RESOLVE: Final = """\
 Resolve a review whose attempts are used up: retry, skip or abort.
 
-APPROVAL is the question, or enough of its beginning: `interlock approvals` lists them.
-`retry` begins the attempts anew, `skip` lets the work go on without the review, `abort` ends
-the run. Only a person may choose; whoever does types a passphrase.
+APPROVAL is the code of the question, as `interlock approvals` shows it. Without one it is the
+only review that waits; where several do, you choose from a list. `retry` begins the attempts
+anew, `skip` lets the work go on without the review, `abort` ends the run and asks first. Only a
+person may choose; whoever does types a passphrase.
 
 Examples:
-  interlock review resolve 0192a1b2 retry --instructions "look at the rounding"
-  interlock review resolve --run 0198c2ab --review before-merge skip
+  interlock review resolve K7QP3M retry --instructions "look at the rounding"
+  interlock review resolve --run R4X9TM --review before-merge skip
 """
 
 
@@ -329,30 +337,39 @@ Examples:
 @click.option("--run", metavar="RUN", help="Choose for a review of this run, not by APPROVAL.")
 @click.option("--review", metavar="ID", help="Which one; not needed while one is pending.")
 @click.option("--instructions", metavar="TEXT", help="What to do next; the agent is told.")
+@click.option("--yes", is_flag=True, help="Do not ask before a run is ended.")
 def resolve_command(
-    *, words: Sequence[str], run: str | None, review: str | None, instructions: str | None
+    *,
+    words: Sequence[str],
+    run: str | None,
+    review: str | None,
+    instructions: str | None,
+    yes: bool,
 ) -> None:
     """Take a person's choice and print what it comes to."""
-    approval = words[0] if run is None and review is None and len(words) == 2 else None
-    if approval is None and (run is None or len(words) != 1):
+    named = run is not None
+    if (review is not None and not named) or not 1 <= len(words) <= (1 if named else 2):
         raise click.UsageError(
-            "expected `APPROVAL retry|skip|abort`, or `--run RUN [--review ID] retry|skip|abort`"
+            "expected `[APPROVAL] retry|skip|abort`, or `--run RUN [--review ID] retry|skip|abort`"
         )
     action: GateAction = checked(words[-1], GateAction, "choice")
     with governing() as interlock:
-        rows = interlock.ledger.rows
-        if approval is not None:
-            asked = found_approval(rows, approval).id
-            token = operator_token(interlock, "resolve a review")
-            answer = interlock.choose(asked, action, token=token, instructions=instructions)
+        if run is not None:
+            run_id, asked = found_run(interlock.ledger.rows, run).id, None
+            about = [run_line(interlock.governor.state(run_id))]
         else:
-            answer = interlock.choose_review(
-                found_run(rows, run or "").id,
-                action,
-                token=operator_token(interlock, "resolve a review"),
-                review=review,
-                instructions=instructions,
+            asked = chosen_review(interlock, words[:-1], "review resolve")
+            run_id, about = asked.run_id, [*question_lines(interlock.ledger, [asked])]
+        if action is GateAction.ABORT and not yes:
+            ask_to_abort(interlock, run_id, "resolve a review")
+        token = operator_token(interlock, "resolve a review", about)
+        answer = (
+            interlock.choose_review(
+                run_id, action, token=token, review=review, instructions=instructions
             )
+            if asked is None
+            else interlock.choose(asked.id, action, token=token, instructions=instructions)
+        )
         task = interlock.governor.state(answer.run_id).task
     show(answer, _chosen_lines(answer, action, task))
 
@@ -360,7 +377,7 @@ def resolve_command(
 def _chosen_lines(answer: ReviewAnswer, action: GateAction, task: str) -> Iterator[Line]:
     yield _CHOICES[action]
     yield from labelled_lines("review", answer.review_id, Tone.STRONG)
-    yield from labelled_lines("run", f"{answer.run_id[:SHORT]} ({task})", Tone.FAINT)
+    yield from labelled_lines("run", f"{code_of(answer.run_id)} ({task})", Tone.FAINT)
     yield from labelled_lines("because", answer.reason)
     if answer.guidance:
         yield from heading_lines("What whoever tries again is told")

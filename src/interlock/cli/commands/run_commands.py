@@ -8,6 +8,7 @@ from typing import Final
 import click
 import msgspec
 
+from interlock.cli.call.chosen_question import run_or_latest
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import ledger_call, show, wants_json
 from interlock.cli.text.explanation_page import explained_lines
@@ -20,9 +21,10 @@ from interlock.ledger.abbreviations import found_run
 from interlock.ledger.chain import records_of
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.short_code import codes_of
 from interlock.ports import Rows
 from interlock.views import units
-from interlock.views.lookup import found_state, short_ids
+from interlock.views.lookup import found_state
 from interlock.views.moment import answer_meant, moment_at
 from interlock.views.run_view import (
     WORDS,
@@ -78,7 +80,7 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
         Column("cost", right=True),
         Column("broken", right=True, spared=4),
     ]
-    short = short_ids([state.id for state in states])
+    short = codes_of([state.id for state in states])
     now = current_time()
     rows = [_row(state, depth, short[state.id], now) for state, depth in _nested(states)]
     if any(state.would_have for state in states):
@@ -139,7 +141,7 @@ def _figure(number: int, tone: Tone) -> Span:
 
 
 @ledger_call("show")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @click.option(
     "--limit",
     type=click.IntRange(0),
@@ -148,17 +150,17 @@ def _figure(number: int, tone: Tone) -> Span:
     help="So many of the latest records.",
 )
 @click.option("--all", "everything", is_flag=True, help="Every record.")
-def show_command(*, run: str, limit: int, everything: bool) -> None:
+def show_command(*, run: str | None, limit: int, everything: bool) -> None:
     """Show one run: its figures, budgets and timeline.
 
-    RUN is its id, or enough of its beginning.
+    RUN is its code, as `interlock runs` shows it; without one it is the latest run at work.
 
     Examples:
-      interlock show 0198c2ab
-      interlock show 0198c2ab --all --json
+      interlock show R4X9TM
+      interlock show R4X9TM --all --json
     """
     with reading_ledger() as ledger:
-        state = found_state(ledger, run)
+        state = found_state(ledger, run_or_latest(ledger, run))
         earlier = 0 if everything else max(0, state.seq - limit)
         view = run_view(ledger, state, current_time())
         if wants_json():
@@ -196,8 +198,8 @@ def explain_command(*, run: str, step: int | None, stop: bool, record: int | Non
     the answer. `--stop` explains the last time that the agent wanted to be done.
 
     Examples:
-      interlock explain 0198c2ab
-      interlock explain 0198c2ab --step 3 --json
+      interlock explain R4X9TM
+      interlock explain R4X9TM --step 3 --json
     """
     if (step is not None) + stop + (record is not None) > 1:
         raise InputError("`--step`, `--stop` and `--record` name different answers: give one")

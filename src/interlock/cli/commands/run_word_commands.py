@@ -71,7 +71,7 @@ Exit code: 0 go on, 3 a person must decide first, 4 stop; 1 when the policy or t
 at fault, 2 when the call is wrong.
 
 Examples:
-  interlock run step RUN
+  interlock run step R4X9TM
 """
 _ABOUT_EXEC: Final = """\
 Run one command of a run, if it may run.
@@ -84,8 +84,8 @@ and nobody did in time, 4 where it must not run, 124 where the run's time was ov
 Interlock stopped it, 127 where there is no such program.
 
 Examples:
-  interlock run exec --run RUN -- make test
-  interlock run exec --run RUN --wait 10m -- git push --force
+  interlock run exec --run R4X9TM -- make test
+  interlock run exec --run R4X9TM --wait 10m -- git push --force
 """
 _ABOUT_OBSERVE: Final = """\
 Report what an action did.
@@ -94,8 +94,8 @@ Its exit code, its output, the tokens that were used. Without ACTION, the latest
 allowed and not reported on yet. Tokens alone are reported without an action: a model was called.
 
 Examples:
-  interlock run observe RUN --exit-code 0 --output build.log
-  interlock run observe RUN --model MODEL --input-tokens 1200 --output-tokens 300
+  interlock run observe R4X9TM --exit-code 0 --output build.log
+  interlock run observe R4X9TM --model MODEL --input-tokens 1200 --output-tokens 300
 """
 _ABOUT_DONE: Final = """\
 Ask whether an agent is really done.
@@ -106,7 +106,7 @@ Exit code: 0 done, 5 not done: send what is printed behind `send` to the agent; 
 decide first, 4 the run is stopped.
 
 Examples:
-  interlock run done --run RUN "All tests pass. The task is complete."
+  interlock run done --run R4X9TM "All tests pass. The task is complete."
 """
 _ABOUT_END: Final = """\
 End a run.
@@ -117,8 +117,8 @@ policy has completion checks, they must pass before a run is completed.
 Exit code: 0 ended, 5 the completion checks fail: the run goes on.
 
 Examples:
-  interlock run end RUN
-  interlock run end RUN --failed
+  interlock run end R4X9TM
+  interlock run end R4X9TM --failed
 """
 _wait_option: Final = click.option(
     "--wait",

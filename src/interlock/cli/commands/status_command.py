@@ -148,7 +148,7 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
     )
     for each in found.waiting:
         age = units.span(status.now - each.opened_at)
-        yield (Span(f"  {each.approval[:13]}  ", Tone.CODE), Span(f"{each.summary}  ({age})"))
+        yield (Span(f"  {each.code}  ", Tone.CODE), Span(f"{each.summary}  ({age})"))
     for balance in found.balances:
         yield (Span(balance.scope, Tone.STRONG),)
         yield from bar_lines([balance], named=False)

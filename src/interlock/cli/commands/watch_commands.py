@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from interlock.cli.call.chosen_question import run_or_latest
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import ledger_call, print_json, print_record, wants_json
 from interlock.cli.text.render import Line, print_lines, rich_text, terminal_width, text_width
@@ -17,30 +18,30 @@ from interlock.cli.text.watch_page import frame_lines
 from interlock.ledger.abbreviations import found_run
 from interlock.ledger.chain import decoded
 from interlock.model.rows import RecordRow
+from interlock.model.short_code import CODE_LENGTH, code_of
 from interlock.ports import Listener, Rows
 from interlock.views import units
-from interlock.views.lookup import SHORT
 from interlock.views.timeline import Timeline
 from interlock.views.watch_view import Feed, Frame, Watcher, frame_value
 
 _LONGEST_SILENCE_S: Final = 10.0
-"""Whoever writes with another user or temporary folder does not wake us: look now and then."""
+"""Ages are drawn anew now and then, and a notice may be lost with a connection."""
 
 
 @ledger_call("watch")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @click.option("--once", is_flag=True, help="Print how it is now, and end.")
-def watch_command(*, run: str, once: bool) -> None:
+def watch_command(*, run: str | None, once: bool) -> None:
     """Watch a run live.
 
-    RUN is its id, or enough of its beginning. You see the answers to its steps, budgets, rework,
-    loops, and what waits for you. The view is drawn anew with every record and ends with the
-    run, or with Ctrl-C. Without a terminal one view is printed; with `--json` one object for
-    each piece of news.
+    RUN is its code; without one it is the latest run at work. You see the answers to its steps,
+    budgets, rework, loops, and what waits for you. The view is drawn anew with every record and
+    ends with the run, or with Ctrl-C. Without a terminal one view is printed; with `--json` one
+    object for each piece of news.
 
     Examples:
-      interlock watch 0198c2ab
-      interlock watch 0198c2ab --once --json
+      interlock watch R4X9TM
+      interlock watch R4X9TM --once --json
     """
     is_live = not once and (wants_json() or sys.stdout.isatty())
     # Listening begins before the first look: what happens in between is not missed.
@@ -49,7 +50,7 @@ def watch_command(*, run: str, once: bool) -> None:
         closing(ledger.listen()) as listener,
         suppress(KeyboardInterrupt),
     ):
-        watcher = Watcher(ledger, found_run(ledger.rows, run).id)
+        watcher = Watcher(ledger, found_run(ledger.rows, run_or_latest(ledger, run)).id)
         if wants_json():
             for frame in _frames(watcher, listener, is_live=is_live, redraws=False):
                 print_json(frame_value(frame))
@@ -106,7 +107,7 @@ def tail_command(*, run: str | None, since_start: bool) -> None:
 
     Examples:
       interlock tail
-      interlock tail 0198c2ab --since-start
+      interlock tail R4X9TM --since-start
     """
     with (
         reading_ledger() as ledger,
@@ -142,7 +143,7 @@ def record_lines(rows: Rows, records: Iterable[RecordRow], run_id: str | None) -
     timeline = Timeline(rows)
     for row in records:
         entry = timeline.entry(decoded(row.body))
-        whose = "" if run_id is not None else f"  {row.run_id[:SHORT]:<{SHORT}}"
+        whose = "" if run_id is not None else f"  {code_of(row.run_id):<{CODE_LENGTH}}"
         facts = ", ".join(filter(None, (entry.facts, entry.rules)))
         when = f"{units.time_of_day(row.at)}{whose}"
         yield entry_line(entry, when=when, width=terminal_width(), facts=facts)

@@ -18,12 +18,12 @@ from interlock.cli.text.render import (
 from interlock.cli.text.statistics_text import statistics_rows
 from interlock.cli.text.tables import cut
 from interlock.model.arbitration import Authority, Course
+from interlock.model.short_code import code_of
 from interlock.model.step import StepDecision
 from interlock.model.step_statistics import StepStatistics
 from interlock.model.stop import StopOutcome
 from interlock.policy.steps.loop_detector import STOPS, Figure
 from interlock.views import units
-from interlock.views.lookup import SHORT
 from interlock.views.moment import Deed
 from interlock.views.step_explanation import NOT_ASKED, SILENT, Explained, SignPart, StopPart
 
@@ -99,7 +99,7 @@ def _facts(whole: Explained, now: int) -> Iterator[Fact]:
     what = "at step" if whole.kind == "step" else "at the end of a turn, step"
     when = f"{units.span(now - whole.at)} ago"
     yield "answer", f"{what} {whole.step}, record {whole.record}, {when}"
-    yield "run", f"{whole.run[:SHORT]} ({whole.task})" if whole.task else whole.run, Tone.FAINT
+    yield "run", f"{code_of(whole.run)} ({whole.task})" if whole.task else whole.run, Tone.FAINT
     if whole.said:
         yield "it said", f"`{' '.join(whole.said.split())}`"
     yield from _why(whole)

@@ -20,9 +20,10 @@ from interlock.cli.text.render import (
 from interlock.cli.text.tables import Column, cut, table_lines
 from interlock.model.loop_state import Breaker
 from interlock.model.recommendation import PatchOperation, Recommendation, RecommendationState
+from interlock.model.short_code import CODE_LENGTH, code_of, codes_of
 from interlock.model.system_loop import Note
 from interlock.views import units
-from interlock.views.lookup import SHORT, short_ids
+from interlock.views.lookup import beginnings
 from interlock.views.loop_timeline import choice_text
 from interlock.views.loop_view import (
     CycleView,
@@ -152,7 +153,7 @@ def _waiting_lines(status: LoopStatus, now: int) -> Iterator[Line]:
 def _held_lines(each: HeldAction, now: int) -> Iterator[Line]:
     held = each.held
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {choice_text(held.choice)}"))
-    approve = f"interlock approve {held.approval[:SHORT]}"
+    approve = f"interlock approve {code_of(held.approval)}"
     left = "" if each.expires_at is None else f"  expires in {units.span(each.expires_at - now)}"
     state = left if each.is_open else "  decided: the next cycle goes by it"
     yield (Span(f"    {approve}", Tone.CODE), Span(state, Tone.FAINT))
@@ -162,7 +163,7 @@ def _due_lines(each: WaitingDelivery, now: int) -> Iterator[Line]:
     delivery = each.delivery
     tried = f", try {delivery.attempts + 1}" if delivery.attempts else ""
     when = f"in {units.span(delivery.next_at - now)}" if delivery.next_at > now else "now"
-    text = f"{each.event[:SHORT]} to {delivery.sink}: {each.action.value}, {when}{tried}"
+    text = f"{code_of(each.event)} to {delivery.sink}: {each.action.value}, {when}{tried}"
     yield from labelled_lines("deliver", text)
     if delivery.error is not None:
         yield from labelled_lines("", delivery.error, Tone.CAREFUL)
@@ -178,7 +179,7 @@ def _count_lines(status: LoopStatus) -> Iterator[Line]:
             f"{len(status.triggers)}: {', '.join(names)}" if status.triggers else "",
         ),
         ("notes", f"{len(status.notes)}: `interlock note list`" if status.notes else ""),
-        ("jobs", ", ".join(run[:SHORT] for run in status.jobs)),
+        ("jobs", ", ".join(code_of(run) for run in status.jobs)),
         (
             "learnt",
             f"{units.counted(status.recommendations, 'recommendation')}:"
@@ -209,7 +210,7 @@ def slog_lines(page: SlogPage, now: int) -> Iterator[Line]:
     if not page.entries:
         yield (Span("nothing was decided yet: `interlock loop tick` looks around now"),)
         return
-    short = short_ids([each.decision.decision_id for each in page.entries])
+    short = beginnings([each.decision.decision_id for each in page.entries])
     rows = [
         [
             Span(f"{units.span(now - each.at)} ago", Tone.FAINT),
@@ -231,7 +232,7 @@ def note_lines(notes: Sequence[Note], now: int) -> Iterator[Line]:
     if not notes:
         yield (Span("no note waits: `interlock note add TEXT` leaves one"),)
         return
-    short = short_ids([note.id for note in notes])
+    short = codes_of([note.id for note in notes])
     rows = [
         [
             Span(f"{units.span(now - note.at)} ago", Tone.FAINT),
@@ -250,13 +251,13 @@ def recommendation_list_lines(found: Sequence[Recommendation]) -> Iterator[Line]
     if not found:
         yield (Span("nothing is recommended: runs that end are learnt from by the loop"),)
         return
-    short = short_ids([each.id for each in found])
+    short = codes_of([each.id for each in found])
     for each in found:
         state = f"{each.state.value:<9}"
         yield (
             Span(short[each.id], Tone.CODE),
             Span(f"  {state}  ", _STATES[each.state]),
-            Span(cut(each.title, text_width() - SHORT - len(state) - 4)),
+            Span(cut(each.title, text_width() - CODE_LENGTH - len(state) - 4)),
         )
     named = short[found[0].id]
     yield ()
@@ -281,7 +282,7 @@ def recommendation_lines(each: Recommendation) -> Iterator[Line]:
         yield from labelled_lines("change", "none: it is for people to see to")
     yield from labelled_rows(
         ("past", _effect_text(each)),
-        ("rests on", ", ".join(f"{one.run[:SHORT]} {one.seq}" for one in each.evidence)),
+        ("rests on", ", ".join(f"{code_of(one.run)} {one.seq}" for one in each.evidence)),
     )
     yield from _way_lines(each)
 
@@ -310,5 +311,5 @@ def _way_lines(each: Recommendation) -> Iterator[Line]:
     }.get(each.state, ())
     if ways:
         yield ()
-        calls = [f"interlock recommendations {way} {each.id[:SHORT]}" for way in ways]
+        calls = [f"interlock recommendations {way} {code_of(each.id)}" for way in ways]
         yield (Span("   ".join(calls), Tone.CODE),)

@@ -18,7 +18,6 @@ from interlock.model.review import (
     ReviewPurpose,
     Witness,
 )
-from interlock.views.lookup import SHORT
 from interlock.views.review_view import PendingReview, RunReviews, WaitsFor
 from interlock.views.units import counted, moment
 
@@ -103,7 +102,7 @@ def standing_text(review: PendingReview) -> str:
     return f"{review.mode.value}, {tried}{resets}, {_WAITS[review.waits_for]}"
 
 
-def _pending_lines(review: PendingReview, run: str) -> Iterator[Line]:
+def _pending_lines(review: PendingReview) -> Iterator[Line]:
     """Yield a review that is pending: where it stands, its gates, and what moves it."""
     head = (Span(f"  {cut(review.id, _LONGEST_NAME)}  ", Tone.STRONG),)
     tone = Tone.ASKING if review.waits_for is WaitsFor.CHOICE else Tone.PLAIN
@@ -116,7 +115,7 @@ def _pending_lines(review: PendingReview, run: str) -> Iterator[Line]:
         indent="    ",
     )
     yield from gate_lines(review.gates, indent="    ")
-    yield from choice_lines(review, run=run)
+    yield from choice_lines(review)
 
 
 def _history(review: PendingReview) -> str:
@@ -127,13 +126,10 @@ def _history(review: PendingReview) -> str:
     return ", ".join([*([f"{earlier} earlier"] if known and earlier else []), *known])
 
 
-def choice_lines(review: PendingReview, *, run: str, indent: str = "    ") -> Iterator[Line]:
+def choice_lines(review: PendingReview, *, indent: str = "    ") -> Iterator[Line]:
     """Yield what a person may type, each with what it does."""
     for action, command in zip(review.choices, review.commands, strict=True):
-        shown = command.replace(run, run[:SHORT])
-        if review.approval is not None:
-            shown = shown.replace(review.approval, review.approval[:SHORT])
-        typed = f"{indent}{shown}"
+        typed = f"{indent}{command}"
         effect = f"{'' if action is not GateAction.SKIP else ' '}  {_EFFECTS[action]}"
         if len(typed) + len(effect) <= text_width():
             yield (Span(typed, Tone.CODE), Span(effect, Tone.FAINT))
@@ -146,7 +142,7 @@ def choice_lines(review: PendingReview, *, run: str, indent: str = "    ") -> It
 def reviews_lines(reviews: RunReviews) -> Iterator[Line]:
     """Yield the reviews of a run: what is pending, and how the latest ended."""
     for review in reviews.pending:
-        yield from _pending_lines(review, reviews.run)
+        yield from _pending_lines(review)
     for closed in reviews.closed[-_MOST_CLOSED:]:
         name = Span(f"  {cut(closed.id, _LONGEST_NAME)}  ", Tone.STRONG)
         head = (name, Span(f"{closed.kind.value}  ", _ENDS[closed.kind]))

@@ -22,9 +22,9 @@ from interlock.cli.text.statistics_text import ranking, statistics_rows
 from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
+from interlock.model.short_code import code_of, codes_of
 from interlock.model.step import StepDecision
 from interlock.views import units
-from interlock.views.lookup import SHORT, short_ids
 from interlock.views.run_view import WORDS, ChildRun, Held, RunView, would_have_text
 from interlock.views.timeline import ANSWERS
 from interlock.views.timeline_entry import Entry
@@ -36,8 +36,6 @@ _HOLD_TONES: Final = {
 }
 _EFFECTS: Final = ("lets it go on", "stops it")
 _INDENT: Final = "    "
-_LONGEST_WORD: Final = 30
-"""What is longer is an id."""
 _MARK_WIDTH: Final = 10
 
 
@@ -84,7 +82,7 @@ def _child_lines(children: Sequence[ChildRun]) -> Iterator[Line]:
     if not children:
         return
     yield from heading_lines("Runs below it")
-    short = short_ids([child.id for child in children])
+    short = codes_of([child.id for child in children])
     for child in children:
         task = cut(child.task, terminal_width() - 30)
         yield (Span(f"  {short[child.id]}", Tone.CODE), Span(f"  {child.outcome:<10}  {task}"))
@@ -247,7 +245,7 @@ def hold_lines(
 ) -> Iterator[Line]:
     """Yield each hold: since when, why in at most so many lines, and what answers it."""
     for held in holds:
-        whose = "" if held.run == run_id else f", by run {held.run[:SHORT]} above"
+        whose = "" if held.run == run_id else f", by run {code_of(held.run)} above"
         since = f"{units.span(now - held.since)} ago at step {held.step}{whose}"
         yield (
             Span("  "),
@@ -257,9 +255,4 @@ def hold_lines(
         why = wrapped_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
         yield from islice(why, most)
         for command, effect in zip(held.commands, _EFFECTS, strict=False):
-            yield (Span(_INDENT), Span(_short(command), Tone.CODE), Span(f"  {effect}", Tone.FAINT))
-
-
-def _short(command: str) -> str:
-    """Return a command with the beginning of the id in it, which is enough."""
-    return " ".join(word[:SHORT] if len(word) > _LONGEST_WORD else word for word in command.split())
+            yield (Span(_INDENT), Span(command, Tone.CODE), Span(f"  {effect}", Tone.FAINT))

@@ -10,8 +10,8 @@ from interlock.cli.text.review_page import gate_lines, standing_text
 from interlock.cli.text.run_page import hold_lines, steps_text
 from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.approval import Approval, Subject
+from interlock.model.short_code import code_of
 from interlock.views import units
-from interlock.views.lookup import SHORT
 from interlock.views.watch_view import MOST_ANSWERS, Answered, Frame
 
 _LABEL: Final = 13
@@ -53,7 +53,7 @@ def _head_lines(frame: Frame, now: int, width: int) -> Iterator[Line]:
     news = f"last news {units.span(now - state.updated_at)} ago"
     end_or_news = (state.outcome or "finished") if frame.is_over else news
     records = units.counted(state.seq, "record")
-    about = f"{state.id[:SHORT]}, {state.agent}, {lasted}, {records}, {end_or_news}"
+    about = f"{code_of(state.id)}, {state.agent}, {lasted}, {records}, {end_or_news}"
     yield from _row("run", about, width, Tone.FAINT)
 
 
@@ -61,7 +61,7 @@ def _question_lines(question: Approval, width: int) -> Iterator[Line]:
     """Yield what an action waits for; the question of a held run stands with what holds it."""
     summary = cut(question.summary, width - len("  ASKS    "))
     yield (Span("  "), Span("ASKS", Tone.CONFIRM), Span(f"  {summary}"))
-    is_review, short = question.subject is Subject.REVIEW, question.id[:SHORT]
+    is_review, short = question.subject is Subject.REVIEW, code_of(question.id)
     command = f"review resolve {short} retry|skip|abort" if is_review else f"approve {short}"
     effect = "" if is_review else "  lets it happen once"
     yield (Span(f"    interlock {command}", Tone.CODE), Span(effect, Tone.FAINT))
@@ -155,7 +155,7 @@ def _saved(frame: Frame) -> str:
     if not control.checkpoints:
         return f"never; {'one is due now' if due == 0 else f'one is due in {due} steps'}"
     last = frame.checkpoint
-    which = "" if last is None else f" as {last.id[:SHORT]}"
+    which = "" if last is None else f" as {code_of(last.id)}"
     return f"at step {control.saved_step}{which}; {coming}"
 
 

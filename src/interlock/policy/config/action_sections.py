@@ -260,6 +260,17 @@ class DestructiveOps(
         Texts(TextKind.GLOB, tighter=Tighter.MORE),
         default=("main", "master", "trunk", "production", "release"),
     )
+    accepted_commands: tuple[str, ...] = key(
+        "Commands that a person has agreed to for good: what would ask about one only warns.",
+        Texts(TextKind.PLAIN, tighter=Tighter.FEWER),
+        default=(),
+        more=(
+            "Each exactly as it is asked, behind its folder where that is known:"
+            " `cd FOLDER && COMMAND`. What blocks it, and other gates, count as before."
+            " `interlock approve --always` prints such a line."
+        ),
+        example='accepted-commands = ["cd /home/ada/web && git push --force origin topic"]',
+    )
     packs: Mapping[str, bool] = key(
         "Rule packs by name: `false` switches a pack off.",
         NamedValues(names=NameKind.PACK, value=Flag(), absent="on"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -10,6 +11,7 @@ from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine, InspectedEdit
 from interlock.policy.actions.rulebook import Hit
+from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
 from interlock.policy.gates.contract import Gate, while_off
 
@@ -26,16 +28,35 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
     if not settings.enabled:
         return
     lowered = command.lowered
+    is_accepted = bool(settings.accepted_commands) and _is_accepted(command, settings)
     seen: set[str] = set()
     for hit in policy.rulebook.hits(lowered.commands, lowered.effects):
         if hit.silenced or hit.rule_id in seen:
             continue
         decision = decision_of(hit, settings.rules)
+        if is_accepted and decision is Decision.REQUIRE_CONFIRMATION:
+            decision = Decision.WARN
         if decision is not None:
             seen.add(hit.rule_id)
             yield _finding(hit, decision)
     if lowered.unresolved:
         yield from _unresolved(lowered.unresolved, settings.unresolved)
+
+
+def _is_accepted(command: CommandLine, settings: DestructiveOps) -> bool:
+    """Whether a person has agreed to exactly this for good."""
+    is_fixed = is_the_same_each_time(command.line) and not command.lowered.unresolved
+    return is_fixed and accepted_text(command.line, command.cwd) in settings.accepted_commands
+
+
+def is_the_same_each_time(line: str) -> bool:
+    """Whether a line says all that it does: what a variable or a program says may change."""
+    return "$" not in line and "`" not in line
+
+
+def accepted_text(line: str, cwd: str | None) -> str:
+    """Return how the policy names exactly this command, in exactly this folder."""
+    return line if cwd is None else f"cd {shlex.quote(cwd)} && {line}"
 
 
 def _of_edit(edit: InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:

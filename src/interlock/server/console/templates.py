@@ -19,9 +19,9 @@ import msgspec
 from markupsafe import Markup, escape
 
 from interlock.errors import InputError
+from interlock.model.short_code import code_of
 from interlock.server.console.charts import budget_tone, sparkline, thin_bar
 from interlock.views import units
-from interlock.views.lookup import SHORT
 
 _HERE: Final = Path(__file__).parent.parent
 _TEMPLATES: Final = _HERE / "templates"
@@ -221,8 +221,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def short(text: str) -> str:
-    """Return the beginning of an id."""
-    return text[:SHORT]
+    """Return the code of an id."""
+    return code_of(text)
 
 
 FILTERS: Final[Mapping[str, Callable[..., str]]] = {

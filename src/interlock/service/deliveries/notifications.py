@@ -44,6 +44,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a person, as whoever is told of it gets it."""
 
     approval: str
+    code: str
+    """What a person types for it."""
     run: str
     agent: str
     project: str
@@ -164,6 +166,7 @@ class Notifier:
         base = self.settings.console_url or self._address()
         return Question(
             approval=approval.id,
+            code=approval.code,
             run=approval.run_id,
             agent="" if run is None else run.agent,
             project="" if run is None else run.project,

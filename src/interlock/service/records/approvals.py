@@ -130,7 +130,7 @@ def _check_subject(approval: Approval) -> None:
     if approval.subject is Subject.REVIEW:
         raise InputError(
             f"approval `{approval.id}` is about a review, which has three ways on:"
-            f" `interlock review resolve {approval.id} retry`, `skip` or `abort`"
+            f" `interlock review resolve {approval.code} retry`, `skip` or `abort`"
         )
 
 
@@ -144,7 +144,7 @@ def _check_reason(
     if hold is not None and hold.kind is HoldKind.STOP and not (note or "").strip():
         raise InputError(
             f"run `{approval.run_id}` was stopped: say why it may go on,"
-            f" `interlock approve {approval.id} --reason WHY`"
+            f" `interlock approve {approval.code} --reason WHY`"
         )
 
 

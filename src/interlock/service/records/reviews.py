@@ -38,6 +38,7 @@ from interlock.model.review import (
     refuse_name,
 )
 from interlock.model.run import RunState
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.evidence.tool_output import counts_in, lint_counts_in
 from interlock.policy.reviews.gate_faults import (
@@ -258,7 +259,7 @@ def choose_by_approval(
     if approval.subject is not Subject.REVIEW:
         raise InputError(
             f"approval `{approval_id}` is about {approval.subject.value}, not about a review:"
-            f" `interlock approve {approval_id}` or `deny`"
+            f" `interlock approve {code_of(approval_id)}` or `deny`"
         )
     said = None if instructions is None else context.clean(instructions)
 

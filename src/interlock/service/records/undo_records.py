@@ -20,6 +20,7 @@ from interlock.model.events import ActionJudged, EditsApplied, UndoKind, Undone
 from interlock.model.facts import UndoSnapshot
 from interlock.model.principal import Principal
 from interlock.model.rows import RecordRow
+from interlock.model.short_code import is_meant
 from interlock.ports import ALL, Rows
 from interlock.service.records.context import Context
 from interlock.service.records.edit_sets import APPLIED, is_plan, owner_of
@@ -60,12 +61,12 @@ def undoable_among(records: Iterable[RecordRow], store: Path) -> Iterator[Undoin
 
 
 def found_undo(context: Context, text: str) -> str:
-    """Return the id that a text is, or the one that begins so; else the text as it is."""
+    """Return the id that a text is, begins or has as its code; else the text as it is."""
     store = context.undo_store
     if holds(store, text):
         return text
     found = [each.id for each in everything_to_undo(context.ledger.rows, store, None)]
-    begun = [each for each in found if text and each.startswith(text)]
+    begun = [each for each in found if is_meant(each, text)]
     if len(begun) > 1:
         raise ambiguous("thing to put back", text, begun)
     return begun[0] if begun else text
