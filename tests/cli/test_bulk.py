@@ -37,7 +37,7 @@ def test_each_kind_of_question_is_answered_in_order() -> None:
 def test_a_finding_has_every_field() -> None:
     (answer,) = answers(b'{"id": 1, "command": "rm -rf /"}')
 
-    assert list(answer) == ["id", "decision", "findings"]
+    assert list(answer) == ["id", "decision", "short", "findings"]
     assert list(answer["findings"][0]) == [
         "gate",
         "rule",
@@ -85,7 +85,7 @@ def test_bad_lines_are_answered_and_the_stream_goes_on() -> None:
 {"id":9,"error":"line 9: `params` is a number, expected an object or its JSON text"}
 {"id":10,"error":"line 10: `old` is a number, expected a string"}
 {"id":null,"error":"line 12: not read: nested too deeply"}
-{"id":null,"decision":"allow","findings":[]}
+{"id":null,"decision":"allow","short":"allow","findings":[]}
 """)
     assert result.stderr.decode() == "11 lines could not be read\n"
 

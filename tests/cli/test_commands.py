@@ -23,9 +23,9 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
 
     interlock tour                              see it at work
     interlock install claude-code               have an agent ask before it acts
-    interlock check command 'git push --force'  ask about one line; --explain says why
+    interlock check command 'git push --force'  ask about one line
     interlock approvals                         what waits for you
-    interlock serve                             all of it in a browser, and an API
+    interlock serve                             all of it in a browser
 
 Options:
   --no-pager     Show long lists without a pager.

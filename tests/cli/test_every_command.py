@@ -42,6 +42,8 @@ NO_JSON = {
 """Commands without `--json`, and why."""
 BY_DATA = {"violation_ranking", "worst_places", "value", "patch", "record", "data"}
 """What holds tables whose names are data, or are written in the words of others."""
+AS_WRITTEN = {"ledger anchor"}
+"""What they print is sealed: it is handed over as it is."""
 _JUDGES = {"check", "review", "edit", "doctor"}
 
 
@@ -184,11 +186,11 @@ def test_its_json_follows_the_convention(example: Example, place: str, empty_pla
     asked = [] if "--json" in words else ["--json"]
     result = played([*words[:end], *asked, *words[end:]], place, empty_place)
 
-    values = [json.loads(line) for line in result.stdout.splitlines()]
+    values: list[object] = [json.loads(line) for line in result.stdout.splitlines()]
     assert values, result.stderr
     for value in values:
         assert isinstance(value, dict | list)
-        assert list(_breaches(value)) == []
+        assert list(_breaches(cast("object", value))) == [] or example.command in AS_WRITTEN
 
 
 def _breaches(value: object, key: str = "", path: str = "") -> Iterator[str]:

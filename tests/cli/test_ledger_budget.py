@@ -80,7 +80,7 @@ def test_limits_are_written_as_a_person_writes_them(
 
     assert changed["after"] == limit
     shown = json.loads(interlock("budget", scope, "--json").stdout)
-    assert shown["limits"] == {dimension: limit}
+    assert shown["limits"] == {dimension.replace("-", "_"): limit}
 
 
 def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:

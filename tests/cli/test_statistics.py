@@ -19,7 +19,7 @@ def test_a_run_that_was_paused_says_when_and_why(place: str) -> None:
 
     assert f"first paused or stopped at step {stuck.paused.step}" in shown
     assert f"of {statistics.evaluations} answers" in shown
-    assert "What the answers before it come to" in text
+    assert "Answers before it" in text
     assert value["statistics"]["evaluations"] == statistics.evaluations - 1
 
 

@@ -103,7 +103,7 @@ def test_a_terminal_gets_a_badge_and_no_colour_where_none_is_wanted() -> None:
         visitor.reads_to_the_end()
 
     assert process.returncode == 4
-    assert " BLOCK " in visitor.seen
+    assert " DENY " in visitor.seen
     assert not re.search(r"\x1b\[[\d;]*(?:3|4)\d", visitor.seen)
 
 
@@ -160,10 +160,10 @@ def test_tour_plays_a_loop_that_asks_and_is_frozen() -> None:
 def test_tour_gets_every_kind_of_answer_and_shows_no_credential() -> None:
     text = interlock_process("tour").stdout.decode()
 
-    assert {word for word in ("ALLOW", "WARN", "ASK", "BLOCK") if f" {word} " in text} == {
+    assert {word for word in ("ALLOW", "WARN", "ASK", "DENY") if f" {word} " in text} == {
         "ALLOW",
         "WARN",
         "ASK",
-        "BLOCK",
+        "DENY",
     }
     assert made_up_token()[4:] not in text

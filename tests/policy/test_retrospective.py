@@ -273,7 +273,7 @@ def test_pauses_are_lifted_by_an_answer_or_unasked() -> None:
             stepped(UNSURE, "a3"),
             decided("a3", ApprovalState.DENIED),
             RunLifted(reason="after all"),
-            RunLifted(reason="there is nothing to lift"),
+            RunLifted(reason="there is nothing to resume"),
             stepped(UNSURE, "a4"),
         )
     )

@@ -277,10 +277,10 @@ def test_an_agent_can_neither_stop_nor_lift_nor_decide(interlock: Interlock, ope
 def test_what_is_not_held_cannot_be_lifted(interlock: Interlock, operator: str) -> None:
     run = interlock.run("t")
     below = run.child("c")
-    with pytest.raises(InputError, match="is not held: there is nothing to lift"):
+    with pytest.raises(InputError, match="is not held: there is nothing to resume"):
         interlock.lift(run.id, token=operator, reason="x")
     interlock.halt(run.id, token=operator, reason="x")
-    with pytest.raises(InputError, match=f"is held by run `{run.id}` above it: lift that one"):
+    with pytest.raises(InputError, match=f"is held by run `{run.id}` above it: resume that one"):
         interlock.lift(below.id, token=operator, reason="x")
 
 

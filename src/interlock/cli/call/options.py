@@ -120,13 +120,14 @@ def wants_json() -> bool:
     return _is_chosen(_JSON)
 
 
-def show(value: object, lines: Iterable[Line]) -> None:
+def show(value: object, lines: Iterable[Line], *, as_written: bool = False) -> None:
     """Print what a command found: the value for a program, or its lines for a person.
 
-    What is longer than a terminal is high is shown by a pager.
+    What is longer than a terminal is high is shown by a pager. What is sealed is printed
+    `as_written`, to be handed over again.
     """
     if wants_json():
-        print_json(value)
+        click.echo(json_text(value) if as_written else machine_text(value))
     elif is_paged():
         show_paged(coloured_text(lines))
     else:

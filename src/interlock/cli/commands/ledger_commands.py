@@ -229,7 +229,7 @@ def anchor_command(
         anchors.export_to_git(anchor, git_ref, repository)
     if webhook is not None:
         anchors.export_to_webhook(anchor, webhook)
-    show(anchor, _anchor_lines(anchor, is_checked=earlier is not None))
+    show(anchor, _anchor_lines(anchor, is_checked=earlier is not None), as_written=True)
 
 
 def _accepted() -> Anchor:
