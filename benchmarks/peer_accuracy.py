@@ -6,6 +6,7 @@ Beside Interlock stand cc-safety-net, by the hook that it gives to Claude Code (
 installs it), `nah`, where it is on the path (`pip install nah`, in an environment of its own), and
 one regular expression. Both tools run in an empty Git project with an empty home. Much of the
 data comes from test suites of such tools: each is also shown without the rows of its own suite.
+Of the commands that agents really ran every eighth is asked about.
 Interlock's rules were tuned on these rows, so that expect somewhat less of it on others.
 """
 
@@ -29,6 +30,8 @@ from speed import NAIVE
 
 _HOOK: Final = "node_modules/cc-safety-net/dist/bin/cc-safety-net.js"
 _AT_ONCE: Final = 2
+_EVERY: Final = 8
+_SHOWN: Final = {"block": "caught", "allow": "false alarms", "executed": "alarms, really ran"}
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -45,7 +48,7 @@ def main() -> None:
     if path is None:
         print("peers: skipped: set INTERLOCK_SHARED (see benchmarks/README.md)")
         return
-    rows = [row for row in rows_of(path) if row.gold and row.label in ("block", "allow")]
+    rows = list(_asked(rows_of(path)))
     with tempfile.TemporaryDirectory() as folder:
         home, project = Path(folder, "home"), Path(folder, "home", "project")
         subprocess.run(["git", "init", "--quiet", str(project)], check=True)
@@ -53,6 +56,13 @@ def main() -> None:
         for guard in _guards(project, environment):
             for line in _report(guard, rows):
                 print(line, flush=True)
+
+
+def _asked(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield what is dangerous, what is harmless, and some of what agents really ran."""
+    yield from (row for row in rows if row.gold and row.label in ("block", "allow"))
+    executed = [row for row in rows if row.tier == "executed" and row.label == "allow"]
+    yield from (msgspec.structs.replace(row, label="executed") for row in executed[::_EVERY])
 
 
 def _guards(folder: Path, environment: Mapping[str, str]) -> Iterator[Guard]:
@@ -86,7 +96,7 @@ def _report(guard: Guard, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _rates(name: str, rows: Sequence[Row], answers: Sequence[bool | None]) -> Iterator[str]:
-    for label, words in (("block", "caught"), ("allow", "false alarms")):
+    for label, words in _SHOWN.items():
         chosen = [bool(said) for row, said in zip(rows, answers, strict=True) if row.label == label]
         yield rate(f"{name}: {words}", chosen)
 
