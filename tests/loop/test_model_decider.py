@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from interlock.errors import InputError
+from interlock.errors import InputError, MissingExtraError
 from interlock.loop.model_decider import (
     LONGEST_REPEATED,
     MOST_READ,
@@ -360,7 +360,7 @@ def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
 
-    with pytest.raises(InputError, match=r"interlock\[llm\]"):
+    with pytest.raises(MissingExtraError, match=r"interlock\[llm\]"):
         a_model("http://127.0.0.1/v1").ask(a_question())
 
 

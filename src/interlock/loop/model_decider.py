@@ -91,8 +91,8 @@ class AskedModel:
     ) -> ModelReply:
         """Return what the model says; with what it said `earlier` and what was wrong with that.
 
-        Raise ModelUnavailableError where it says nothing in time, and InputError where it cannot
-        be asked as it is configured.
+        Raise ModelUnavailableError where it says nothing in time, InputError where it cannot be
+        asked as it is configured, and MissingExtraError where its packages are not installed.
         """
         _load(self._model)
         wire = _Wire()
