@@ -263,9 +263,9 @@ def test_a_run_is_aborted_only_once_that_is_confirmed(
     with a_reviewed_run(place, empty_place) as at:
         _use_up(at.run.id)
         which = ["--run", code_of(at.run.id)] if named else []
-        refused = _typed("choose", *which, "abort", answers=["no", PASSPHRASE])
+        refused = _typed("review", "resolve", *which, "abort", answers=["no", PASSPHRASE])
         before = at.run.state.status
-        done = _typed("choose", *which, "abort", answers=["abort", PASSPHRASE])
+        done = _typed("review", "resolve", *which, "abort", answers=["abort", PASSPHRASE])
         after = at.run.state.status
 
     assert (refused.exit_code, refused.stderr) == (
@@ -281,7 +281,7 @@ def test_one_review_is_chosen_at_a_time(place: str, empty_place: Path) -> None:
         for run in (at.run.id, other.id):
             _use_up(run)
         waiting: Sequence[Approval] = at.interlock.approvals()
-        result = _typed("choose", "skip", answers=["1 2", PASSPHRASE])
+        result = _typed("review", "resolve", "skip", answers=["1 2", PASSPHRASE])
 
         assert len(waiting) == len(at.interlock.approvals()) == 2
     assert result.stderr == "Error: choose for one review at a time: nothing was changed\n"

@@ -60,7 +60,7 @@ Decide:
   recommendations  List changes of the policy that past runs suggest.
 
 Look:
-  status           Say whether a server runs, and what waits for a person.
+  status           Say what is governed, by which policy, and what waits.
   runs             List the latest runs, with what they did and used.
   show             Show one run: its figures, budgets and timeline.
   watch            Watch a run live.
@@ -74,7 +74,7 @@ Set up:
   install          Install hooks: agent clients ask before they act.
   uninstall        Remove the hooks from the settings of agent clients.
   doctor           Test the hooks of every client, with a canary.
-  init             Write a policy file to start from.
+  init             Write a policy file with the settings that people change.
   policy           Show, test and adopt the policy.
   operator         Manage the people who may decide.
   token            Manage the tokens of agents and programs.

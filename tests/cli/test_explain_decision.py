@@ -12,6 +12,7 @@ from cli.control import SUITE, a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from interlock import Interlock
 from interlock.model.events import StepJudged
+from interlock.model.short_code import code_of
 from interlock.model.step import Remaining, StepCode, StepDecision
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.views.moment import judged_of, moment_at
@@ -51,7 +52,7 @@ def test_an_answer_that_was_only_held_says_by_what(place: str) -> None:
         value = explained(stuck.run.id, "--record", str(held.seq))
 
     assert "by        an earlier pause, which holds until a person decides" in text
-    assert f"interlock resume {stuck.run.id} --reason TEXT" in flat(text)
+    assert f"interlock resume {code_of(stuck.run.id)} --reason TEXT" in flat(text)
     assert "What was checked" not in text
     assert {check["says"] for check in value["checks"]} == {"not asked"}
 

@@ -91,7 +91,8 @@ def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:
     assert told(result.stdout, story) == snapshot(
         "run/<checkout..........................>  tokens: 100,000 -> no limit of its own\n"
     )
-    assert "tokens" not in json.loads(interlock("budget", scope, "--json").stdout)["limits"]
+    limits = json.loads(interlock("budget", scope, "--json").stdout)["limits"]
+    assert limits["tokens"] == 1_000_000_000  # the policy's own
 
 
 def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:

@@ -21,10 +21,10 @@ def test_runs_are_listed_with_what_they_did_and_those_below_them(story: Story) -
 
     assert result.exit_code == 0
     assert told(result.stdout, story) == snapshot("""\
-run       status     task                         active  allow  ask  block  tokens     cost  broken
-<chec>    waiting    fix the checkout: totals...   6 min      2    1      1   78.0k  $0.00+?       1
-  <hist>  completed  look through the history      7 min      1    -      -       0    $0.00       -
-<chan>    completed  write the changelog           6 min      -    -      -       0    $0.00       -
+run       status     task                    active  allow  warn  ask  deny  tokens     cost  broken
+<chec>    waiting    fix the checkout: t...   6 min      2     -    1     1   78.0k  $0.00+?       1
+  <hist>  completed  look through the hi...   7 min      1     -    -     -       0    $0.00       -
+<chan>    completed  write the changelog      6 min      -     -    -     -       0    $0.00       -
 """)
 
 
@@ -37,7 +37,7 @@ def test_a_narrow_terminal_gets_fewer_columns(
 
     assert max(map(len, lines)) <= 80
     assert told(lines[0], story) == snapshot(
-        "run       status     task                     active  allow  ask  block     cost"
+        "run       status     task                      active  allow  ask  deny     cost"
     )
 
 

@@ -117,8 +117,8 @@ def test_the_policys_limits_are_held_against_what_was_used(place: str, tmp_path:
         run.observe(answer, exit_code=0)
         used = interlock("show", run.id).stdout
 
-    assert "  run           tool-calls     ▒▒▒▒▒░░░░░░░░░░░░░░░   25 %  0 of 4, 1 held\n" in held
-    assert "  run           tool-calls     █████░░░░░░░░░░░░░░░   25 %  1 of 4\n" in used
+    assert "                tool-calls     ▒▒▒▒▒░░░░░░░░░░░░░░░   25 %  0 of 4, 1 held\n" in held
+    assert "                tool-calls     █████░░░░░░░░░░░░░░░   25 %  1 of 4\n" in used
     assert "  agent claude  tokens         ░░░░░░░░░░░░░░░░░░░░    0 %  0 of 1,000\n" in used
 
 

@@ -234,7 +234,7 @@ git.push-force: asked 14 times, approved 14 times: only warn of it  pending
   loosens  a rule of severity low
   change   destructive-ops.rules.git.push-force: the default -> "warn"
   past     120 answers of 3 runs decided again: 14 change, 14 confirmations spared, 0 blocks lost
-  rests on 01a1e3d6-9d1d 7
+  rests on MPK4JG 7
 
 interlock recommendations apply K9CPCP   interlock recommendations dismiss K9CPCP
 """)

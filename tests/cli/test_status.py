@@ -84,7 +84,7 @@ def test_it_counts_what_would_have_been_stopped(home: Path) -> None:
 
     assert "would have been: 1 asked" in shown
     assert "git.push-force 1" in shown
-    assert value["would_have"] == listed["would_have"] == {"require-confirmation": 1}
+    assert value["would_have"] == listed["would_have"] == {"require_confirmation": 1}
     assert "1 asked" in interlock("runs").stdout
     assert "would have been: 1 asked" in interlock("show", run.id).stdout
 

@@ -114,6 +114,10 @@ Was it good enough?
     tests    blocking, not checked yet
     style    advisory, only the verdict
 
+Budget
+  run  tokens         ░░░░░░░░░░░░░░░░░░░░    0 %  0 of 1,000,000,000
+       tool-calls     ░░░░░░░░░░░░░░░░░░░░    0 %  0 of 5,000
+
 """)
     assert "interlock review resolve <asked> retry|skip|abort\n" in after
     assert after[after.index("Was it good enough?") : after.index("Lately")] == snapshot("""\
@@ -121,6 +125,10 @@ Was it good enough?
   merge        blocking, 2 of 2 attempts used, waits for a person's choice
     tests    blocking, check failed: exit code 1 (1 test failed, 3 passed)
     style    advisory, only the verdict
+
+Budget
+  run  tokens         ░░░░░░░░░░░░░░░░░░░░    0 %  0 of 1,000,000,000
+       tool-calls     ░░░░░░░░░░░░░░░░░░░░    0 %  0 of 5,000
 
 """)
     assert [each["answer"] for each in frame["latest"]] == ["review", "retry", "asks"]

@@ -116,7 +116,8 @@ def test_without_a_terminal_one_view_is_printed(
     assert lines[1] == f"  PAUSED  3 min ago at step {stuck.paused.step}"
     assert f"    interlock approve {code_of(stuck.question)}  lets it go on" in lines
     assert f"    interlock deny {code_of(stuck.question)}  stops it" in lines
-    labels = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    figures = lines[: lines.index("Budget")]
+    labels = [line.split()[0] for line in figures if line.startswith("  ") and line[2] != " "]
     assert [each for each in labels if each in _FIGURES] == _FIGURES
     assert lines[-1].split()[1] == "pause"
 

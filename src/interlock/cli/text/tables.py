@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from interlock.cli.text.render import Line, Span, Tone, drawable, escape
+from interlock.cli.text.render import Line, Span, Tone, drawable, escape, text_width
 from interlock.model.budget import BudgetBalance, Dimension, ScopeKind, scope_from_id
 from interlock.views import units
 
@@ -16,6 +16,9 @@ _NARROWEST: Final = 20
 _SHORTEST: Final = 8
 _ELLIPSIS: Final = "..."
 _BAR: Final = 20
+_SHORTEST_BAR: Final = 4
+_BESIDE_A_BAR: Final = 2 + 15 + 9
+"""The indent, the name of what is limited, and the share."""
 _LONG: Final = 2000
 
 
@@ -85,27 +88,29 @@ def bar_lines(balances: Sequence[BudgetBalance], *, named: bool = True) -> Itera
         for dimension in Dimension
         if (limit := balance.limits.of(dimension)) is not None
     ]
-    width = max((len(label) for label, *_ in rows), default=0)
+    width = max((len(label) for label, *_ in rows), default=0) + _GAP if named else 0
     last = ""
     for label, balance, dimension, limit in rows:
-        shown = f"{'' if label == last else label:<{width}}  " if named else ""
-        yield (Span(f"  {shown}", Tone.LABEL), *_bar(balance, dimension, limit))
+        shown = f"{'' if label == last else label:<{width}}" if named else ""
+        yield (Span(f"  {shown}", Tone.LABEL), *_bar(balance, dimension, limit, width))
         last = label
 
 
-def _bar(balance: BudgetBalance, dimension: Dimension, limit: int) -> Line:
+def _bar(balance: BudgetBalance, dimension: Dimension, limit: int, indent: int) -> Line:
     used, held = balance.used.of(dimension), balance.reserved.of(dimension)
     percent = 100 * (used + held) // limit if limit else 100
     tone = Tone.BAD if percent >= 100 else Tone.CAREFUL if percent >= 75 else Tone.GOOD
-    full = min(_BAR, _BAR * used // limit) if limit else _BAR
-    reserved = min(_BAR - full, -(-_BAR * held // limit)) if limit else 0
     spent, waiting, free = drawable("█▒░", "#+.")
     amounts = f"{units.amount(dimension, used)} of {units.amount(dimension, limit)}"
     holding = f", {units.amount(dimension, held)} held" if held else ""
+    room = text_width() - indent - _BESIDE_A_BAR - len(amounts + holding)
+    long = max(_SHORTEST_BAR, min(_BAR, room))
+    full = min(long, long * used // limit) if limit else long
+    reserved = min(long - full, -(-long * held // limit)) if limit else 0
     return (
         Span(f"{dimension.value:<13}  "),
         Span(spent * full + waiting * reserved, tone),
-        Span(free * (_BAR - full - reserved), Tone.FAINT),
+        Span(free * (long - full - reserved), Tone.FAINT),
         Span(f"  {percent:>3} %  ", tone),
         Span(f"{amounts}{holding}"),
     )
