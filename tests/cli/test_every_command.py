@@ -22,7 +22,7 @@ from interlock.model.verdict import Decision
 from service.ledgers import PASSPHRASE
 from terminal import own_terminal
 
-LIVE = ("serve", "tail", "mcp --", "mcp --url", "mcp serve", "loop run", "run --", "run --sandbox")
+LIVE = ("serve", "tail", "mcp --", "mcp --url", "mcp serve", "loop run", "run --", "run exec")
 """They end when a person ends them, or run what is not here: their examples are only read."""
 ELSEWHERE = ("login", "hook", "run")
 """They need a server or a client, and have tests of their own: the same."""

@@ -262,7 +262,7 @@ def test_who_does_not_wait_is_told_what_comes_next(run: str) -> None:
     asked = interlock("check", "--run", run, "git", "push", "--force")
 
     assert asked.exit_code == 3
-    assert "interlock approvals" in asked.stdout
+    assert "interlock approve" in asked.stdout
     told = interlock("run", "exec", "--wait", "0", "--", "git", "push", "--force")
     assert told.exit_code == 3
     assert "a person must approve first" in told.stderr

@@ -17,6 +17,7 @@ from interlock.cli.text.render import (
 from interlock.cli.text.verdict_page import verdict_lines
 from interlock.model.answers import Answer, StepAnswer, StopAnswer
 from interlock.model.arbitration import Course
+from interlock.model.short_code import code_of
 from interlock.views import units
 
 _COURSES: Final = {
@@ -71,7 +72,4 @@ def _next_rows(
 ) -> list[tuple[str, str, Tone]]:
     if approval_id is None or not answer.waits_for_person:
         return []
-    return [
-        ("question", approval_id, Tone.CODE),
-        ("next", "interlock approvals", Tone.CODE),
-    ]
+    return [("next", f"interlock approve {code_of(approval_id)}", Tone.CODE)]
