@@ -425,3 +425,15 @@ def test_a_run_within_a_run_stands_below_it(place: str, run: str) -> None:
     below = interlock("run", "start", "--task", "a part").stdout.strip()
 
     assert state_of(place, below).ancestors == (run,)
+
+
+def test_the_projects_policy_counts_wherever_the_script_goes(tmp_path: Path) -> None:
+    (tmp_path / "interlock.toml").write_text('[destructive-ops.rules]\n"git.push-force" = "deny"\n')
+
+    done = script(
+        f"cd {tmp_path}; export INTERLOCK_RUN=$(interlock run start --task x)\n"
+        "interlock run exec --wait 0 -- git push --force; echo $?\n"
+        'cd /; interlock check --run "$INTERLOCK_RUN" "git push --force"; echo $?\n'
+    )
+
+    assert [line for line in done.stdout.splitlines() if line.isdecimal()] == ["4", "4"]
