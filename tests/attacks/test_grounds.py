@@ -307,7 +307,7 @@ TOLD: Final[Mapping[str, tuple[Step, Callable[[Scene], object], Step, str]]] = {
         limited,
         lambda scene: scene.change("accounts", f"scope = '{AGENT}'", limits=None),
         steps,
-        "it was answered with tool_calls `None`, the records leave `0`",
+        "it was answered with tool_calls `4998`, the records leave `0`",
     ),
     "a key for another request": (
         keyed,

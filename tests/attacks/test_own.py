@@ -211,6 +211,7 @@ def test_what_uses_it_is_free(line: str):
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> dict[str, Path]:
     """Return unusual places for everything that belongs to a ledger."""
+    (tmp_path / "elsewhere").mkdir()
     return {name: tmp_path / "elsewhere" / name for name in ("ledger.db", "keys", "undo")}
 
 

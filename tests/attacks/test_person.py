@@ -449,7 +449,9 @@ def test_a_person_beside_an_agent_decides(place: _Place) -> None:
     assert "GRANTED" in ended.output
     assert PASSPHRASE not in ended.screen
     again = interlock_at_terminal(
-        ["deny", place.approval], ended.screen.splitlines(), environment=place.environment
+        ["token", "create", "spy", "--role", "viewer"],
+        ended.screen.splitlines(),
+        environment=place.environment,
     )
     assert again.code == 1
     assert "the passphrase is not that of operator" in again.errors
