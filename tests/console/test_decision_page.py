@@ -83,7 +83,8 @@ def test_the_record_stands_between_its_neighbours(told: Scene) -> None:
 def test_says_what_it_was_judged_on(told: Scene) -> None:
     facts = dict(view_of(told, *asked(told, COMMAND)).facts)
 
-    assert facts["run"] == "0 of 150 tool calls; $0.00 of $3.00 cost used"
+    used = "0 of 1,000,000,000 tokens; 0 of 150 tool calls; $0.00 of $3.00 cost used"
+    assert facts["run"] == used
     assert facts["asked for"] == "tool calls 1"
     assert facts["approval"] == "none yet: one was opened"
 

@@ -23,10 +23,11 @@ ROUNDS = rounds(short=1, soak=4)
 
 
 class Beats:
-    """How late the event loop came to what was due, each time."""
+    """How late the event loop came to what was due, each time, and how much it worked meanwhile."""
 
     def __init__(self) -> None:
         self.late_s: list[float] = []
+        self.worked_s: list[float] = []
 
 
 @contextmanager
@@ -36,9 +37,10 @@ def beating(loop: asyncio.AbstractEventLoop) -> Generator[Beats]:
 
     async def beat() -> None:
         while not over.is_set():
-            due = time.monotonic() + BEAT_S
+            due, worked = time.monotonic() + BEAT_S, time.thread_time()
             await asyncio.sleep(BEAT_S)
             beats.late_s.append(time.monotonic() - due)
+            beats.worked_s.append(time.thread_time() - worked)
 
     task = asyncio.run_coroutine_threadsafe(beat(), loop)
     try:
@@ -49,7 +51,10 @@ def beating(loop: asyncio.AbstractEventLoop) -> Generator[Beats]:
 
 
 def test_nothing_holds_up_the_event_loop(served: Served) -> None:
-    """As a share of the time that the work itself takes: a busy machine makes both longer."""
+    """What it works itself between two beats; and how late it is, against how long all takes.
+
+    A busy machine keeps the whole process waiting, the loop included: that is no work of the loop.
+    """
     runs = [served.run() for _ in range(RUNS)]
     for number, run in enumerate(runs):
         for line in range(LINES // RUNS):
@@ -62,7 +67,8 @@ def test_nothing_holds_up_the_event_loop(served: Served) -> None:
     took_s = time.monotonic() - began
 
     assert len(beats.late_s) > 20
-    assert max(beats.late_s) < max(0.25, took_s / 5), (max(beats.late_s), took_s)
+    assert max(beats.worked_s) < 0.25
+    assert max(beats.late_s) < max(0.25, took_s / 2), (max(beats.late_s), took_s)
 
 
 def hostile(served: Served, runs: list[str]) -> list[Callable[[], object]]:
