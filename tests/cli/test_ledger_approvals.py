@@ -30,8 +30,7 @@ def test_the_inbox_tells_what_is_asked_and_why(story: Story) -> None:
 <appr>  asked 6 min ago, expires in 53 min
   asks     git push --force origin topic
   why      git.push-force: overwrites what others see on the remote
-  run      <checkout..........................> (claude: fix the checkout: totals are off by one
-           cent)
+  run      <chec> (claude: fix the checkout: totals are off by one cent)
 
 interlock approve <appr> lets it happen once, interlock deny <appr> refuses
 """)

@@ -136,7 +136,7 @@ def test_a_run_is_shown_on_one_page(story: Story) -> None:
     lines = [line for line in shown.splitlines() if not line.startswith(("  started", "  policy"))]
     assert "\n".join(lines) == snapshot("""\
 fix the checkout: totals are off by one cent
-  run      <checkout..........................>
+  run      <chec> (<checkout..........................>)
   agent    claude (claude-code)
   project  shop
   lasted   7 min

@@ -150,7 +150,7 @@ Gates
 <asked>  asked <now>, expires in 59 min
   asks     review `merge`: failed tests
   why      review.tests: gate `tests` failed: exit code 1 (1 test failed, 3 passed)
-  run      <run> (claude: mend the form)
+  run      <short> (claude: mend the form)
   look     interlock review list <run>
   interlock review resolve <asked> retry  begins the attempts anew
   interlock review resolve <asked> skip   goes on without it

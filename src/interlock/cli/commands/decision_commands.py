@@ -158,7 +158,9 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
     yield from labelled_lines("asks", asks, Tone.STRONG)
     for place, finding in enumerate(approval.findings):
         yield from labelled_lines("" if place else "why", reason_text(finding))
-    whose = run if item.run is None else f"{run} ({item.run.agent}: {item.run.task})"
+    whose = code_of(run)
+    if item.run is not None:
+        whose = f"{whose} ({item.run.agent}: {item.run.task})"
     yield from labelled_lines("run", whose, Tone.FAINT)
     if item.choice is not None:
         yield from labelled_lines("then", item.choice.effect)

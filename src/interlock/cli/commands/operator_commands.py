@@ -54,6 +54,7 @@ def setup_command(*, name: str | None) -> None:
         whose = name or user_name()
         made = interlock.set_up(whose, at.new_passphrase(whose))
         _show_code(at, made)
+        waits = next(iter(interlock.governor.approvals("pending")), None)
     places = current_ledger_places()
     policy = str(current_places().user or "built in")
     value = {
@@ -65,7 +66,10 @@ def setup_command(*, name: str | None) -> None:
     lines: list[Line] = [badge_line("SET UP", Tone.ALLOW, f"{made.name} may decide")]
     for label, text in (("ledger", chosen_place()), ("keys", value["keys"]), ("policy", policy)):
         lines.extend(labelled_lines(label, text))
-    lines.append(next_line("interlock install", "has your coding agent ask before it acts"))
+    if waits is None:
+        lines.append(next_line("interlock status", "says what is governed, and what comes next"))
+    else:
+        lines.append(next_line(f"interlock approve {waits.code}", "answers what waits for you"))
     show(value, lines)
 
 

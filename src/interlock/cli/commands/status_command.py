@@ -158,8 +158,10 @@ def _next(status: _Status) -> tuple[str, str]:
     """Return the most useful next command, and why."""
     found, clients = status.ledger, status.clients
     broken = [each.client for each in clients if each.problems]
+    if found is not None and found.waiting and found.has_operator:
+        return f"interlock approve {found.waiting[0].code}", "a question waits for you"
     if found is not None and found.waiting:
-        return f"interlock approve {found.waiting[0].approval}", "a question waits for you"
+        return "interlock setup", "makes you the one who answers what waits"
     if broken:
         return "interlock doctor", f"the hooks of {broken[0]} are broken"
     if clients and not any(each.scopes for each in clients):

@@ -95,7 +95,7 @@ def _header_lines(state: RunState, now: int, holds: Sequence[Held]) -> Iterator[
     yield (Span(state.task or state.id, Tone.STRONG),)
     yield from hold_lines(holds, state.id, now)
     yield from labelled_rows(
-        ("run", state.id, Tone.CODE),
+        ("run", f"{code_of(state.id)} ({state.id})", Tone.CODE),
         ("agent", f"{state.agent} ({state.client})" if state.agent else ""),
         ("project", state.project),
         ("below", " < ".join(state.ancestors), Tone.CODE),
