@@ -880,6 +880,7 @@ def test_whoever_opens_a_new_ledger_at_the_same_time_as_others_is_no_attacker(
     """Hooks start many processes at once, and any of them may be the first."""
     for number in range(3):
         place, keys = tmp_path / f"{number}" / "ledger.db", tmp_path / f"{number}" / "keys"
+        place.parent.mkdir()
         done = run_python("-c", _AT_ONCE, str(place), str(keys))
         assert (done.returncode, done.stderr) == (0, b"")
         with open_ledger(place, keys=keys) as ledger:
