@@ -93,7 +93,7 @@ def test_how_a_question_stands_is_said_and_nothing_there_decides(home: Home):
         "approval_status", "report_belief", "report_todos", "request_budget_raise", "apply_edit",
     ]  # fmt: skip
     assert status["state"] == "pending"
-    assert set(status) == {"id", "state", "next"}
+    assert set(status) == {"id", "code", "state", "next"}
 
 
 async def _status(client: Client, approval_id: str | None) -> Any:

@@ -78,7 +78,7 @@ def test_what_a_person_agrees_to_goes_through_in_the_next_session_once(home: Hom
     again, once_more = (_asked(home, "", _HELLO, push)[0][-1]["result"] for _ in range(2))
 
     assert asked["isError"] is True
-    assert question.id in asked["content"][0]["text"]
+    assert f"interlock approve {question.code}`" in asked["content"][0]["text"]
     assert not again.get("isError")
     assert once_more["isError"] is True
 

@@ -72,7 +72,7 @@ def test_init_writes_the_preset_that_is_wanted(project: Path, whose: str, more: 
 
     assert value["wrote"] in (str(user_file(project)), str(project / "interlock.toml"))
     assert value["policy"]["preset"] == "strict"
-    assert value["policy"]["limits"]["wall-time-s"] == 28_800
+    assert value["policy"]["limits"]["wall_time_s"] == 28_800
     assert (value["policy_refused"], value["next"]) == (None, "interlock status")
 
 

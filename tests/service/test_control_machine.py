@@ -354,7 +354,7 @@ class GoingMachine(RuleBasedStateMachine):
         if held.is_finished:
             return
         if held.kind is None:
-            with pytest.raises(InputError, match=r"nothing to lift|lift that one"):
+            with pytest.raises(InputError, match=r"nothing to resume|resume that one"):
                 self.interlock.lift(held.run.id, token=self.operator, reason="go on")
             return
         self.interlock.lift(held.run.id, token=self.operator, reason="go on")
