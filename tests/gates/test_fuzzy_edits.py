@@ -59,6 +59,6 @@ def test_it_is_silent_about_everything_else(tool: str, edits: object, answer: st
 def test_the_way_to_the_answer_names_the_gate() -> None:
     action = ToolAction(name="interlock_edit", params={"edits": [_FUZZY]})
 
-    for answer, said in (("block", "edits: block"), ("off", "edits: off by the policy")):
+    for answer, said in (("block", "edits: deny"), ("off", "edits: off by the policy")):
         steps = explain(action, gates_with(_policy(answer))).steps
         assert said in [step.text for step in steps]

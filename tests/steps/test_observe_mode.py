@@ -39,7 +39,7 @@ OBSERVE = Steps(mode="observe")
             StepDecision.THROTTLE,
             "would have been slowed down: the tokens per step grow",
         ),
-        (BASE, None, "nothing speaks against it"),
+        (BASE, None, "no limit is reached"),
     ],
 )
 def test_it_goes_on_and_says_what_would_have_held_it(

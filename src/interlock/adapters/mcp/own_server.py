@@ -72,7 +72,7 @@ class OwnTools:
         return {
             "goes_on": answer.goes_on,
             "waits_for_person": answer.waits_for_person,
-            "next": answer.nudge or "end your turn: nothing speaks against it",
+            "next": answer.nudge or "end your turn: it is done",
         }
 
     async def request_budget_raise(
