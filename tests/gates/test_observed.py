@@ -206,3 +206,11 @@ def test_a_verdict_tells_what_it_would_have_been(
     whole = max([Decision.ALLOW, *enforced, *told])
 
     assert (verdict.would_have or verdict.decision) == whole
+
+
+def test_what_was_observed_is_enforced_as_it_was() -> None:
+    asks, warns = a_finding(Decision.REQUIRE_CONFIRMATION), a_finding(Decision.WARN)
+
+    assert asks.observed.message == "would have asked: not here"
+    assert asks.observed.enforced == asks
+    assert warns.observed.enforced is warns

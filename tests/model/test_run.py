@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from interlock.errors import LedgerError
+from interlock.model.action import CommandAction
 from interlock.model.approval import ApprovalState
+from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.budget import Alert, Amounts, Dimension, Limits, TokenUsage
 from interlock.model.control_state import (
     ClosedReview,
@@ -17,6 +20,7 @@ from interlock.model.control_state import (
     meter_with_words,
 )
 from interlock.model.events import (
+    ActionJudged,
     ActionObserved,
     ApprovalDecided,
     ApprovalUsed,
@@ -38,9 +42,11 @@ from interlock.model.events import (
     RunFinished,
     RunHalted,
     RunLifted,
+    StepJudged,
     UsageReported,
     ViolationRecorded,
 )
+from interlock.model.facts import Facts
 from interlock.model.loop_events import LoopFrozen, LoopThawed
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.progress_meter import Kind, Observation
@@ -59,7 +65,15 @@ from interlock.model.review import (
     TestCounts,
 )
 from interlock.model.run import RunState, RunStatus, alerts_sent, folded, unpriced_tokens
-from interlock.model.step import Belief, Checkpoint, CheckpointKind
+from interlock.model.step import (
+    Belief,
+    Checkpoint,
+    CheckpointKind,
+    ContinueDecision,
+    StepContext,
+    StepDecision,
+)
+from interlock.model.verdict import Decision, Finding, Severity, Verdict
 
 
 def _record(seq: int, event: Event, at: int = 0) -> Record:
@@ -369,3 +383,37 @@ def test_rankings_count_rules_and_places_and_forget_the_rarest_first() -> None:
     assert state.violated_rules["often"] == 2
     assert "rule-119" in state.violated_rules
     assert state.violated_places == {"a.py": 2}
+
+
+def test_what_would_have_happened_is_counted_and_by_which_rules() -> None:
+    finding = Finding(
+        gate="rules",
+        rule="own",
+        decision=Decision.REQUIRE_CONFIRMATION,
+        severity=Severity.HIGH,
+        message="not here",
+        remediation="wait",
+    )
+    verdict = Verdict(decision=Decision.WARN, findings=(finding.observed,), policy_hash="p")
+    asked = ActionJudged(
+        action=CommandAction(command="make deploy"),
+        digest="d",
+        facts=Facts(),
+        verdict=verdict,
+        decision=Decision.WARN,
+    )
+    held = ContinueDecision(decision=StepDecision.CONTINUE, would_have=StepDecision.PAUSE)
+    step = StepJudged(
+        context=StepContext(),
+        credit=3,
+        decision=held,
+        ruling=Ruling(course=Course.GO_ON, by=Authority.STEP, reason="told"),
+    )
+    denied = replace(
+        asked, decision=Decision.BLOCK, verdict=replace(verdict, decision=Decision.BLOCK)
+    )
+
+    state = _after(asked, step, denied)
+
+    assert state.would_have == {"require-confirmation": 1, "pause": 1}
+    assert state.observed_rules == {"own": 2}

@@ -103,3 +103,8 @@ def test_codes_spread_evenly() -> None:
     assert len(set(codes)) > 19_950
     assert len({code[0] for code in codes}) == 13
     assert all(len({code[place] for code in codes}) == 20 for place in range(1, CODE_LENGTH))
+
+
+@pytest.mark.parametrize("text", ["K7Q", "K7QP3MM", "A7QP3M", "K7QPAM", ""])
+def test_what_no_code_begins_with_is_none(text: str) -> None:
+    assert code_typed(text) == ""

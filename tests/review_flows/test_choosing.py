@@ -11,6 +11,7 @@ from interlock.model.events import ReviewChosen
 from interlock.model.principal import PrincipalKind
 from interlock.model.review import GateAction, ReviewMode, ReviewOutcome
 from interlock.model.run import RunStatus
+from interlock.model.short_code import code_of
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import FAIL, GATES, PASS, Workshop, counted, used_up
 from service.ledgers import another
@@ -56,9 +57,9 @@ def test_nobody_chooses_while_attempts_remain(
 def test_a_question_about_a_review_is_neither_approved_nor_denied(workshop: Workshop) -> None:
     question = used_up(workshop)
     records = workshop.kinds
-    with pytest.raises(InputError, match=f"interlock review resolve {question} retry"):
+    with pytest.raises(InputError, match=f"interlock review resolve {code_of(question)} retry"):
         workshop.uses(lambda interlock: interlock.approve(question, token=workshop.operator))
-    with pytest.raises(InputError, match=f"interlock review resolve {question} retry"):
+    with pytest.raises(InputError, match=f"interlock review resolve {code_of(question)} retry"):
         workshop.uses(lambda interlock: interlock.deny(question, token=workshop.operator))
 
     assert workshop.kinds == records

@@ -57,6 +57,7 @@ def test_the_api_and_the_command_line_answer_alike(
     answers = {
         name: {
             "decision": verdict.decision.value,
+            "short": verdict.decision.short,
             "findings": list(msgspec.to_builtins(verdict.findings)),
         }
         for name, verdict in verdicts.items()

@@ -61,8 +61,7 @@ def test_a_rule_that_says_nothing_of_it_does_not():
         ),
         (
             f"{OWN}decision = 'allow-with-undo'",
-            'rules[0].decision: `"allow-with-undo"` is unknown; expected `warn`,'
-            " `require-confirmation` or `block`",
+            'rules[0].decision: `"allow-with-undo"` is unknown; expected `warn`, `ask` or `deny`',
         ),
         (f"{OWN}on-match = 'allow-with-undo'", "rules[0].on-match: unknown key"),
         (
@@ -71,8 +70,8 @@ def test_a_rule_that_says_nothing_of_it_does_not():
         ),
         (
             PACKED + "{ on_match = 'allow-with-undo' }",
-            'destructive-ops.rules."git.push-force": `{...}` is a table; expected `off`, `warn`,'
-            " `allow-with-undo`, `require-confirmation` or `block`",
+            'destructive-ops.rules."git.push-force": `{...}` is a table; expected `off`,'
+            " `observe`, `warn`, `allow-with-undo`, `ask` or `deny`",
         ),
     ],
 )
@@ -105,7 +104,8 @@ def test_it_is_stricter_than_a_warning_and_looser_than_a_question(
         assert rules["git.push-force"] == above
     else:
         [complaint] = complaints(user, project)
-        assert f'`"{above}"` is looser than `"{below}"` of policy.toml' in complaint
+        short = {"require-confirmation": "ask", "block": "deny"}.get(below, below)
+        assert f'`"{above}"` is looser than `"{short}"` of policy.toml' in complaint
 
 
 def test_a_project_may_not_spare_itself_the_question():
