@@ -85,7 +85,7 @@ def test_every_finding_is_returned_and_the_strictest_decides(line: str):
         (Decision.BLOCK, "deny"),
     ],
 )
-def test_short_forms_are_said_and_read(decision, short):
+def test_short_forms_are_said_and_read(decision: Decision, short: str):
     assert decision.short == short
     assert Decision(short) is decision
     assert msgspec.convert(short, Decision) is decision

@@ -6,12 +6,13 @@ import pytest
 
 from interlock.errors import InputError
 from interlock.model.entrance import entrance
+from interlock.model.glance import Glanced
 from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.hook import HookCall
 from interlock.model.waited_call import Waiting, waited
 
 
-class Operations:
+class Operations(Glanced):
     """Answers at once what others would wait for."""
 
     @entrance
