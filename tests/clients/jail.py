@@ -86,6 +86,7 @@ class Jail:
     def opened(self) -> Interlock:
         """Open the record."""
         keys = self.home / ".config" / "interlock" / "keys"
+        self.ledger.parent.mkdir(parents=True, exist_ok=True)
         return Interlock.open(self.ledger, keys=keys, undo_store=self.folder / "undo")
 
     def outside(self) -> dict[str, str]:

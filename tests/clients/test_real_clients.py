@@ -210,7 +210,7 @@ def test_codex_opens_nothing_that_could_be_typed_into_unseen() -> None:
         )
 
         assert not (client.jail.work / "typed.txt").exists(), played
-        assert played.model_heard("opens an interpreter for what is typed into it later"), played
+        assert played.model_heard("opens an interpreter; what is typed into it later"), played
         assert set(Session(client, played).judged()) == {"bash"}
 
 
