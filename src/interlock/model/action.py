@@ -17,7 +17,6 @@ class CommandAction(
     kw_only=True,
     tag_field="kind",
     tag="command",
-    repr_omit_defaults=True,
     metaclass=Argument,
 ):
     """A shell command line and the folder it would run in."""
@@ -32,7 +31,6 @@ class ToolAction(
     kw_only=True,
     tag_field="kind",
     tag="tool",
-    repr_omit_defaults=True,
     metaclass=Argument,
 ):
     """A tool call: parameters as parsed JSON, or as the raw text a model wrote."""
@@ -47,7 +45,6 @@ class EditAction(
     kw_only=True,
     tag_field="kind",
     tag="edit",
-    repr_omit_defaults=True,
     metaclass=Argument,
 ):
     """A file about to be written.

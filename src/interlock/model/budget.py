@@ -187,14 +187,7 @@ def micros_from_usd(usd: Usd) -> int:
     return micros
 
 
-class TokenUsage(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What one call of a model used."""
 
     input_tokens: Count = 0

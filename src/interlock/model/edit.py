@@ -10,14 +10,7 @@ from interlock.model.entrance import Argument
 from interlock.model.facts import Layer
 
 
-class FileEdit(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class FileEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One text to be put in the place of another.
 
     An empty `old` makes a new file, or fills an empty one.

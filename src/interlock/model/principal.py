@@ -28,14 +28,7 @@ class PrincipalKind(enum.StrEnum):
     SYSTEM = "system"
 
 
-class Principal(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class Principal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """Whoever made it happen, by what they showed."""
 
     kind: PrincipalKind

@@ -37,14 +37,7 @@ class ReviewMode(Ranked):
     """The work stays where it is until the gate passes or a person decides."""
 
 
-class Check(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """A command that is run to see for oneself: exit code 0 passes."""
 
     given_alone: ClassVar = "argv"
@@ -62,14 +55,7 @@ class Check(
             refuse_number("check", "timeout_s", self.timeout_s, least=1, most=LONGEST_TIMEOUT_S)
 
 
-class ReviewGate(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class ReviewGate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One demand on the work.
 
     `retry_config`, `enforcementMode` and `failureAction` are known by those names as well.
@@ -192,7 +178,6 @@ class GateVerdict(
     frozen=True,
     kw_only=True,
     omit_defaults=True,
-    repr_omit_defaults=True,
     metaclass=Argument,
 ):
     """What a verdict says of one gate."""
@@ -218,7 +203,6 @@ class ReviewVerdict(
     frozen=True,
     kw_only=True,
     omit_defaults=True,
-    repr_omit_defaults=True,
     metaclass=Argument,
 ):
     """What whoever reviewed the work says."""
@@ -469,14 +453,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.passed
 
 
-class TestCounts(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class TestCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What a test runner counted."""
 
     __test__ = False

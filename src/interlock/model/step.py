@@ -49,14 +49,7 @@ class StepCode(enum.StrEnum):
     CHECKPOINT = "checkpoint"
 
 
-class Sign(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class Sign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What a detector concluded from the run so far; `continue` means that it only warns."""
 
     name: str
@@ -75,14 +68,7 @@ class Sign(
             )
 
 
-class Remaining(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class Remaining(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """What is left of each budget: 0 or less is used up, None is not limited or not known."""
 
     tokens: int | None = None
@@ -108,7 +94,6 @@ class StepContext(
     frozen=True,
     kw_only=True,
     omit_defaults=True,
-    repr_omit_defaults=True,
     metaclass=Argument,
 ):
     """What is known of a run before its next step."""
@@ -218,14 +203,7 @@ class ContinueDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_
         )
 
 
-class Evidence(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One thing that was seen, which speaks for a belief or against it."""
 
     supports: bool
@@ -233,14 +211,7 @@ class Evidence(
     """How much it says: 1 is an ordinary observation."""
 
 
-class Belief(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    omit_defaults=True,
-    repr_omit_defaults=True,
-    metaclass=Argument,
-):
+class Belief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metaclass=Argument):
     """One belief with the weights of all its evidence, added up."""
 
     name: str
