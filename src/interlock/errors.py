@@ -69,10 +69,11 @@ class UnfinishedError(InterlockError):
 class HaltedError(InterlockError):
     """An agent may not go on; `answer` is what was said before its next step.
 
-    Raised to frameworks that can be ended in no other way.
+    Raised to frameworks that can be ended in no other way, and where a run is to begin while a
+    person has halted all of them: then there is no answer.
     """
 
-    def __init__(self, message: str, answer: object) -> None:
+    def __init__(self, message: str, answer: object = None) -> None:
         self.answer = answer
         super().__init__(message)
 

@@ -12,6 +12,7 @@ from cli.asking import agent_token, as_person, interlock, make_operator
 from cli.control import a_stuck_run
 from cli.ledgers import a_run
 from interlock import Interlock
+from interlock.errors import HaltedError
 from interlock.model.short_code import code_of
 from interlock.model.step import StepDecision
 
@@ -122,3 +123,116 @@ def test_what_cannot_be_done_is_told(arguments: list[str], complaint: str, place
 
         assert result.exit_code == 2
         assert complaint in result.stderr
+
+
+def test_a_halt_of_all_stops_every_run_and_lets_none_begin(place: str) -> None:
+    with Interlock.open(place) as agent:
+        runs = [a_run(agent, "tidy up"), a_run(agent, "write docs")]
+        below = runs[0].child("a part of it")
+
+        halted = as_person("halt", "--all", "--reason", "the token leaked")
+        answers = [run.step() for run in (*runs, below)]
+        asked = runs[0].command("ls")
+        with pytest.raises(HaltedError, match="no run may begin: all runs are halted: the token"):
+            agent.run("another one")
+
+        assert halted.stdout == snapshot("""\
+HALTED  3 runs at work, and no new one begins
+  interlock resume --all --reason TEXT lets them go on
+""")
+        assert {answer.decision for answer in answers} == {StepDecision.STOP}
+        assert answers[1].ruling.reason == "all runs are halted: the token leaked"
+        assert not asked.allowed
+        assert asked.reasons[0].startswith(
+            "a person stopped the run: all runs are halted: the token leaked"
+        )
+
+        lifted = as_person("resume", "--all", "--reason", "it is replaced")
+
+        assert lifted.stdout == "RESUMED  3 runs at work may go on, new ones begin\n"
+        assert all(run.step().goes_on for run in (*runs, below))
+        assert agent.run("another one").step().goes_on
+    assert interlock("verify").exit_code == 0
+
+
+def test_every_view_tells_of_a_halt_of_all(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "tidy up")
+        as_person("halt", "--all", "--reason", "the token leaked")
+
+        told = "HALTED  every run, and new ones: the token leaked\n"
+        shown = re.sub(r"\d+ s ago", "<now>", interlock("show", run.id).stdout)
+        status = json.loads(interlock("status", "--json").stdout)
+
+        assert told in interlock("runs").stdout
+        assert told in interlock("status").stdout
+        assert (status["all_halted"], status["next"]) == (
+            "the token leaked",
+            "interlock resume --all --reason TEXT",
+        )
+        assert "HALTED  <now>, with all runs\n    the token leaked\n" in shown
+        assert "    interlock resume --all --reason TEXT  lets it go on\n" in shown
+
+
+def test_resuming_all_leaves_alone_what_is_held_by_itself(place: str) -> None:
+    with a_stuck_run(place) as stuck:
+        as_person("halt", "--all", "--reason", "stop")
+        refused = as_person("resume", stuck.run.id, "--reason", "go on")
+        assert refused.exit_code == 0
+        again = as_person("resume", stuck.run.id, "--reason", "go on")
+        assert not stuck.run.step().goes_on
+        as_person("halt", stuck.run.id, "--reason", "this one stays")
+        as_person("resume", "--all", "--reason", "go on")
+
+        assert (again.exit_code, again.stderr) == (
+            2,
+            f"Error: run `{stuck.run.id}` is halted with all others: `interlock resume --all`"
+            " lifts that\n",
+        )
+        assert not stuck.run.step().goes_on
+
+
+def test_a_halt_of_all_ends_a_command_with_4_before_it_begins(place: str) -> None:
+    make_operator(place)
+    as_person("halt", "--all", "--reason", "stop")
+
+    result = interlock("run", "--", "true")
+
+    assert (result.exit_code, result.stderr) == (
+        4,
+        "Error: no run may begin: all runs are halted: stop: an operator lets them with"
+        " `interlock resume --all`\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["halt", "--reason", "no"], "expected RUN, as `interlock runs` shows it, or `--all`"),
+        (["halt", "R", "--all", "--reason", "no"], "expected RUN, as `interlock runs` shows it"),
+        (["resume", "R", "--all", "--reason", "go"], "`--all` is every run: leave RUN out"),
+        (["resume", "--all", "--reason", "go"], "the runs are not halted all together"),
+        (["halt", "--all", "--reason", " "], "the reason is empty: say why all have to stop"),
+    ],
+)
+def test_what_cannot_be_said_to_all_is_told(
+    arguments: list[str], complaint: str, place: str
+) -> None:
+    make_operator(place)
+
+    result = as_person(*arguments)
+
+    assert (result.exit_code, complaint in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("word", ["halt", "resume"])
+def test_no_agent_says_a_word_to_all(
+    word: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_operator(place)
+    monkeypatch.setenv("INTERLOCK_TOKEN", agent_token(place, "coder"))
+
+    result = as_person(word, "--all", "--reason", "because I say so")
+
+    assert result.exit_code == 1
+    assert "`INTERLOCK_TOKEN` is set, so an agent calls this" in result.stderr

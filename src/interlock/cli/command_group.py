@@ -10,7 +10,7 @@ import click
 
 from interlock.cli.call.command_names import NO_PAGER, Commands, with_examples
 from interlock.cli.call.exit_code import ExitCode
-from interlock.errors import InputError, InterlockError, PolicyError
+from interlock.errors import HaltedError, InputError, InterlockError, PolicyError
 
 GROUPS: Final = {
     "Ask": {
@@ -152,6 +152,8 @@ class CommandGroup(Commands):
             _leave(ctx, ExitCode.FAILED, heading, error.complaints)
         except InputError as error:
             _leave(ctx, ExitCode.MISUSED, str(error))
+        except HaltedError as error:
+            _leave(ctx, ExitCode.BLOCKED, str(error))
         except InterlockError as error:
             _leave(ctx, ExitCode.FAILED, str(error))
         except BrokenPipeError:

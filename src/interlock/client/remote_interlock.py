@@ -14,7 +14,7 @@ from urllib.parse import quote
 from interlock.client.connection import Connection, Request
 from interlock.client.remote_run import RemoteOperations, RemoteRun, Started
 from interlock.errors import InputError, NotPermittedError
-from interlock.model.answers import ReviewAnswer
+from interlock.model.answers import AllRuns, ReviewAnswer
 from interlock.model.approval import Approval, ApprovalPage, ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import Amount, FilePath, Given, entrance
@@ -149,6 +149,20 @@ class RemoteInterlock(RemoteOperations):
         """Let a run go on that was paused or stopped; only an operator's token does."""
         return await self._held(run_id, "lift", reason, token)
 
+    @entrance
+    async def halt_all(self, *, token: str, reason: str) -> int:
+        """Stop every run, and let none begin; return how many are at work."""
+        return await self._all_held("halt", reason, token)
+
+    @entrance
+    async def lift_all(self, *, token: str, reason: str) -> int:
+        """End `halt_all`; a run that is held by itself stays so. Return how many are at work."""
+        return await self._all_held("lift", reason, token)
+
+    async def _all_held(self, word: str, reason: str, token: str) -> int:
+        request = Request("POST", f"/v1/{word}", {"reason": reason}, token=token)
+        return (await self._asked(request, AllRuns)).runs
+
     async def _held(self, run_id: str, word: str, reason: str, token: str) -> RunState:
         path = f"/v1/runs/{_quoted(run_id)}"
         await self._told(Request("POST", f"{path}/{word}", {"reason": reason}, token=token))
@@ -259,6 +273,8 @@ class Client(Waiting[RemoteInterlock]):
     choose_review = waited(RemoteInterlock.choose_review)
     halt = waited(RemoteInterlock.halt)
     lift = waited(RemoteInterlock.lift)
+    halt_all = waited(RemoteInterlock.halt_all)
+    lift_all = waited(RemoteInterlock.lift_all)
     set_budget = waited(RemoteInterlock.set_budget)
     set_up = RemoteInterlock.set_up
     unlock = RemoteInterlock.unlock

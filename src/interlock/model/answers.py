@@ -348,3 +348,10 @@ class ReviewAnswer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
             f"{self.review_id} {line}{asked}",
             (*rows, ("approval", self.approval_id), ("run", self.run_id)),
         )
+
+
+class AllRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said to every run at once, over HTTP."""
+
+    runs: int
+    """How many are at work."""

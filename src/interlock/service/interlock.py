@@ -97,6 +97,8 @@ class Interlock(Waiting[Operations]):
     choose_review = waited(Operations.choose_review)
     halt = waited(Operations.halt)
     lift = waited(Operations.lift)
+    halt_all = waited(Operations.halt_all)
+    lift_all = waited(Operations.lift_all)
     set_budget = waited(Operations.set_budget)
     set_up = waited(Operations.set_up)
     unlock = waited(Operations.unlock)

@@ -163,6 +163,31 @@ class Operations(Glanced):
         )
 
     @entrance
+    async def halt_all(self, *, token: str, reason: str) -> int:
+        """Stop every run, and let none begin; return how many are at work.
+
+        Only an operator's token does, and only `lift_all` ends it.
+        """
+        return await self._hold_all(token, "halt", holds.halt_all, reason)
+
+    @entrance
+    async def lift_all(self, *, token: str, reason: str) -> int:
+        """End `halt_all`; a run that is held by itself stays so. Return how many are at work."""
+        return await self._hold_all(token, "lift", holds.lift_all, reason)
+
+    async def _hold_all(
+        self, token: str, operation: str, work: Callable[..., Work[None]], reason: str
+    ) -> int:
+        await self._as_operator(
+            token,
+            operation,
+            lambda asking: work(
+                asking.runs.context, require_operator(asking.principal), reason=reason
+            ),
+        )
+        return await self._driver.outside(lambda: len(holds.at_work(self.ledger.rows)))
+
+    @entrance
     async def set_budget(
         self, scope: str, budget: Given[Budget], *, token: str, note: str | None = None
     ) -> Sequence[BudgetChanged]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from interlock.model import events, loop_events
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.budget import NOTHING, Account, Amounts, BudgetBalance, Dimension, Limits
 from interlock.model.control_state import ControlState, Reviews
-from interlock.model.facts import Facts
+from interlock.model.facts import Facts, HoldKind
 from interlock.model.loop_state import DAY, LoopState
 from interlock.model.rows import Changes, KeyRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus, folded
@@ -31,8 +32,12 @@ from interlock.service.policies.policy_book import stored_policy
 from interlock.service.questions.action_question import with_word_of_person
 from interlock.service.questions.step_question import remaining_in
 from interlock.service.records.budgets import charged_scopes, limited_balances, policy_limits
-from interlock.service.records.holds import hard_states, strictest_hold
+from interlock.service.records.context import SECOND
+from interlock.service.records.holds import hard_states, holds_in_tree
 
+_HALTED: Final = HoldKind.PERSON_STOP.value
+_SETTLED_AFTER: Final = 60 * SECOND
+"""So long after a halt of all runs, every answer must know of it."""
 _Answer = events.ActionJudged | events.StepJudged | events.StopJudged
 
 
@@ -49,6 +54,8 @@ class Grounds:
         self._runs: dict[str, _Run] = {}
         self._limits = cache(self._limits_of)
         self._problems: dict[str, Mismatch] = {}
+        self._all_changed_at: int | None = None
+        """When all runs were last halted, or that was lifted."""
 
     def account(self, scope: str) -> Account:
         """Return an account as the records so far have it."""
@@ -72,6 +79,9 @@ class Grounds:
                 place = f"run `{record.run}`, record {record.seq}"
                 self._problems[record.run] = Mismatch(row=place, difference=difference)
         run.take(record)
+        is_of_all = isinstance(record.event, events.RunHalted | events.RunLifted)
+        if record.run == LEDGER_RUN and is_of_all:
+            self._all_changed_at = record.at
         if record.run == LEDGER_RUN and isinstance(record.event, events.LedgerAccepted):
             # A person let it count, knowing that it was not what was written.
             self._problems.clear()
@@ -116,10 +126,10 @@ class Grounds:
     ) -> Iterator[str]:
         state, facts = run.state, event.facts
         if not self._is_alone or not state.ancestors:
-            hold = strictest_hold(self, state)
-            kinds = [None if each is None else each.kind.value for each in (facts.hold, hold)]
-            if kinds[0] != kinds[1]:
-                yield f"it was answered with the hold `{kinds[0]}`, the run had `{kinds[1]}`"
+            told = None if facts.hold is None else facts.hold.kind.value
+            possible = self._possible_holds(state, record.at)
+            if told not in possible:
+                yield f"it was answered with the hold `{told}`, the run had `{possible[0]}`"
         named = self._limits(event.verdict.policy_hash)
         if self._is_alone or named is None:
             return
@@ -136,6 +146,8 @@ class Grounds:
     ) -> Iterator[str]:
         if not self._is_alone or not state.ancestors:
             held = [each.state.value for each in hard_states(self, state)]
+            if held and not self._are_all_halted(at):
+                held = held[: sum(1 for _ in holds_in_tree(self, state))]
             if [each.state.value for each in event.hard][: len(held)] != held:
                 yield f"it was answered although the run was held: {', '.join(held)}"
         named = self._limits(state.policy_hash)
@@ -149,6 +161,24 @@ class Grounds:
             left, told = getattr(least, name), getattr(recorded, name)
             if left is not None and (told is None or told > left):
                 yield f"it was answered with {name} `{told}`, the records leave `{left}`"
+
+    def _possible_holds(self, state: RunState, at: int) -> list[str | None]:
+        """Return the kinds of hold that an action may have been answered with."""
+        kinds = [hold.kind for _, hold in holds_in_tree(self, state)]
+        halted = self._are_all_halted(at)
+        in_tree = max(kinds).value if kinds else None
+        return [*([] if halted else [in_tree]), *([] if halted is False else [_HALTED])]
+
+    def _are_all_halted(self, at: int) -> bool | None:
+        """Whether a person had halted all runs; None where that cannot be said for this moment.
+
+        No run waits for the ledger's own chain, so that an answer may come on record right behind
+        a halt that was not there yet when it was decided.
+        """
+        changed_at = self._all_changed_at
+        if self._is_alone or (changed_at is not None and at - changed_at < _SETTLED_AFTER):
+            return None
+        return self.state(LEDGER_RUN).control.hold is not None
 
     def _limits_of(self, policy_hash: str) -> Mapping[str, Limits] | None:
         try:

@@ -234,7 +234,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     """A hold in its place: whose it is, and how it is lifted."""
 
     run: str
-    """The run itself, or one above it."""
+    """The run itself, or one above it; `ledger` where a person halted all runs."""
     kind: HoldKind
     reason: str
     step: int
@@ -249,8 +249,15 @@ def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
     """Return what keeps a run from going on: its own hold first, then those of runs above."""
     if state.status is not RunStatus.RUNNING:
         return ()
-    above = filter(None, map(ledger.state, state.ancestors))
+    above = filter(None, map(ledger.state, (*state.ancestors, LEDGER_RUN)))
     return [held for each in (state, *above) if (held := _held(ledger, each, now)) is not None]
+
+
+def all_halted(ledger: Ledger) -> str | None:
+    """Return why a person halted every run, where one did."""
+    everything = ledger.state(LEDGER_RUN)
+    hold = None if everything is None else everything.control.hold
+    return None if hold is None else hold.reason
 
 
 def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
@@ -258,6 +265,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
     if hold is None:
         return None
     question = open_question(ledger, hold.approval, now)
+    named = "--all" if state.id == LEDGER_RUN else code_of(state.id)
     return Held(
         run=state.id,
         kind=hold.kind,
@@ -266,7 +274,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
         since=hold.since,
         question=question,
         commands=(
-            (f"interlock resume {code_of(state.id)} --reason TEXT",)
+            (f"interlock resume {named} --reason TEXT",)
             if question is None
             else tuple(f"interlock {word} {code_of(question)}" for word in ("approve", "deny"))
         ),

@@ -15,7 +15,7 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
 from interlock.service.people.operators import all_operators
-from interlock.views.run_view import balance_of
+from interlock.views.run_view import all_halted, balance_of
 
 _MOST_ACCOUNTS: Final = 20
 _MOST_RUNS: Final = 200
@@ -50,6 +50,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """How often each observed rule matched in the latest runs, the most frequent first."""
     has_operator: bool
     """Whether there is anybody who may decide."""
+    all_halted: str | None
+    """Why every run is halted, where a person did that."""
 
 
 def standing(ledger: Ledger, now: int) -> Standing:
@@ -76,6 +78,7 @@ def standing(ledger: Ledger, now: int) -> Standing:
         would_have=_summed([state.would_have for state in _latest(ledger)]),
         observed_rules=_summed([state.observed_rules for state in _latest(ledger)]),
         has_operator=bool(all_operators(ledger)),
+        all_halted=all_halted(ledger),
     )
 
 

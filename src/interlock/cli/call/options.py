@@ -86,6 +86,8 @@ reason_option: Final = click.option(
     "--reason", metavar="TEXT", required=True, help="Why; it goes on record."
 )
 
+yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
+
 
 def policy_options(command: _Decorated) -> _Decorated:
     """Add `--policy` and `--no-project`; `chosen_policy` obeys them."""

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
 from interlock import settings
+from interlock.cli.call.duration import Duration
 from interlock.cli.call.options import chosen_place, wants_json
 from interlock.cli.text.render import escape
 from interlock.errors import InputError
@@ -25,6 +26,35 @@ _STREAMS: Final = 3
 _BY_SIGNAL: Final = 128
 _CANNOT_RUN: Final = 126
 _NO_PROGRAM: Final = 127
+_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
+_RUN_OPTIONS: Final = (
+    click.option("--project", metavar="NAME", default="default", help="The project it belongs to."),
+    click.option(
+        "--budget",
+        "budgets",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="What it may use, such as `tokens=200000` or `cost-usd=5`; may be given again.",
+    ),
+    click.option(
+        "--wall-time",
+        metavar="DURATION",
+        type=Duration(least=1),
+        help="How long it may take, such as 90s, 15m or 1h.",
+    ),
+)
+
+
+def run_options(usual_agent: str) -> Callable[[_Decorated], _Decorated]:
+    """Add what a run is begun with, besides its task: whose it is, and what it may use."""
+    whose = f"Whose run it is; without it, {usual_agent}."
+
+    def added(command: _Decorated) -> _Decorated:
+        for option in reversed(_RUN_OPTIONS):
+            command = option(command)
+        return click.option("--agent", metavar="NAME", help=whose)(command)
+
+    return added
 
 
 def be_ready() -> None:

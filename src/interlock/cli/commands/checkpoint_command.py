@@ -14,7 +14,7 @@ from interlock import settings
 from interlock.checkpoints.workspace_checkpoint import Restoration, restore_checkpoint
 from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import current_time, governing, reading_ledger
-from interlock.cli.call.options import ledger_call, show
+from interlock.cli.call.options import ledger_call, show, yes_option
 from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, terminal_width
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import CheckpointError, InterlockError
@@ -73,7 +73,7 @@ def list_command(*, run: str) -> None:
     default=Path(),
     help="Where ID is the name of a commit: the folder to restore; else it is on record.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@yes_option
 def restore_command(*, checkpoint: str, run: str | None, workspace: Path, yes: bool) -> None:
     """Bring the files of a workspace back to a checkpoint.
 

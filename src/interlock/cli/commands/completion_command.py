@@ -12,7 +12,7 @@ from click.shell_completion import BashComplete, FishComplete, ShellComplete, Zs
 
 from interlock import settings
 from interlock.adapters.installation.file_change import FileChange, content_of, text_of
-from interlock.cli.call.options import json_option, show
+from interlock.cli.call.options import json_option, show, yes_option
 from interlock.cli.text.render import Tone, badge_line, escape
 from interlock.errors import InputError
 
@@ -37,7 +37,7 @@ class _Place(NamedTuple):
 @click.argument("shell", required=False, type=click.Choice(list(_KINDS)))
 @click.option("--print", "prints", is_flag=True, help="Print the script; change nothing.")
 @click.option("--remove", "removes", is_flag=True, help="Take it out again.")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@yes_option
 @json_option
 def completion_command(*, shell: str | None, prints: bool, removes: bool, yes: bool) -> None:
     """Install tab completion for bash, zsh or fish.

@@ -216,18 +216,34 @@ def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:
     yield from labelled_lines("look", look, Tone.CODE)
 
 
+_all_option: Final = click.option(
+    "--all", "everything", is_flag=True, help="Every run of this ledger, and every new one."
+)
+
+
 @ledger_call("halt", decides=True)
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
+@_all_option
 @reason_option
-def halt_command(*, run: str, reason: str) -> None:
+def halt_command(*, run: str | None, everything: bool, reason: str) -> None:
     """Stop a run and every run below it, until it is resumed.
 
     RUN is its code, as `interlock runs` shows it. Whatever the agent asks from now on is refused.
+    With --all every run is stopped, no new one begins, and the loop emits nothing, until
+    `interlock resume --all`.
 
     Examples:
       interlock halt R4X9TM --reason "it works on the wrong branch"
+      interlock halt --all --reason "the token leaked"
     """
+    if everything is (run is not None):
+        raise click.UsageError("expected RUN, as `interlock runs` shows it, or `--all`")
     with governing() as interlock:
+        if run is None:
+            about = "every run of this ledger stops, and no new one begins"
+            token = operator_token(interlock, "halt", [about])
+            _show_all(interlock.halt_all(token=token, reason=reason), is_halted=True)
+            return
         run_id = named_run(interlock.ledger, run)
         about = [run_line(interlock.governor.state(run_id))]
         token = operator_token(interlock, "halt", about)
@@ -243,17 +259,27 @@ def halt_command(*, run: str, reason: str) -> None:
 
 @ledger_call("resume", decides=True)
 @click.argument("run", metavar="[RUN]", required=False)
+@_all_option
 @reason_option
-def resume_command(*, run: str | None, reason: str) -> None:
+def resume_command(*, run: str | None, everything: bool, reason: str) -> None:
     """Resume a run that was paused, stopped or halted.
 
     RUN is its code, as `interlock runs` shows it; without one it is the only run that is held, or
-    you choose from a list. Loops and limits on steps count anew from here.
+    you choose from a list. Loops and limits on steps count anew from here. --all ends what
+    `interlock halt --all` began; a run that is held by itself stays so.
 
     Examples:
       interlock resume R4X9TM --reason "the branch is right now"
+      interlock resume --all --reason "the token is replaced"
     """
+    if everything and run is not None:
+        raise click.UsageError("`--all` is every run: leave RUN out")
     with governing() as interlock:
+        if everything:
+            about = "runs of this ledger may go on and begin"
+            token = operator_token(interlock, "resume", [about])
+            _show_all(interlock.lift_all(token=token, reason=reason), is_halted=False)
+            return
         run_id = held_run(interlock, run, "resume")
         about = [run_line(interlock.governor.state(run_id))]
         token = operator_token(interlock, "resume", about)
@@ -267,3 +293,16 @@ def resume_command(*, run: str | None, reason: str) -> None:
         *hold_lines(holds, run_id, now),
     )
     show(run_figures(state), lines)
+
+
+def _show_all(runs: int, *, is_halted: bool) -> None:
+    at_work = units.counted(runs, "run")
+    if is_halted:
+        resume = Span("interlock resume --all --reason TEXT", Tone.CODE)
+        lines: Sequence[Line] = (
+            badge_line("HALTED", Tone.BLOCK, f"{at_work} at work, and no new one begins"),
+            (Span("  "), resume, Span(" lets them go on", Tone.FAINT)),
+        )
+    else:
+        lines = (badge_line("RESUMED", Tone.ALLOW, f"{at_work} at work may go on, new ones begin"),)
+    show({"all_halted": is_halted, "runs": runs}, lines)

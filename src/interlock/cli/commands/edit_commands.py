@@ -28,6 +28,7 @@ from interlock.cli.call.options import (
     print_json,
     show,
     wants_json,
+    yes_option,
 )
 from interlock.cli.text.render import (
     Line,
@@ -255,7 +256,7 @@ _MANY: Final = 50
     type=Duration("d"),
     help="Delete what was kept so long ago, such as 30d.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@yes_option
 def undo_command(
     *, undo: str | None, is_list: bool, run: str | None, age_s: int | None, yes: bool
 ) -> None:

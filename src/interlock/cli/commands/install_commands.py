@@ -27,7 +27,7 @@ from interlock.adapters.installation.file_change import FileChange
 from interlock.adapters.installation.installation_plan import Plan, install_plan, uninstall_plan
 from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.call.options import json_option, show, wants_json
+from interlock.cli.call.options import json_option, show, wants_json, yes_option
 from interlock.cli.text.render import (
     Line,
     Span,
@@ -90,7 +90,6 @@ _SCOPE: Final = click.option(
     show_default=True,
     help="Every session of yours, or those in this folder.",
 )
-_YES: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Show what would change; no more.")
 _DIFF: Final = click.option("--diff", is_flag=True, help="Show every line around a change.")
 _CLIENTS: Final = click.argument("clients", nargs=-1, metavar="[CLIENT]...")
@@ -145,7 +144,7 @@ class _Manner(NamedTuple):
     type=Duration(least=1, most=3600),
     help="How long a hook waits for a person who is asked, such as 90s or 15m.",
 )
-@_YES
+@yes_option
 @_DRY_RUN
 @_DIFF
 @json_option
@@ -185,7 +184,7 @@ def install_command(
 @click.command("uninstall", help=_ABOUT_UNINSTALL)
 @_CLIENTS
 @_SCOPE
-@_YES
+@yes_option
 @_DRY_RUN
 @_DIFF
 @json_option

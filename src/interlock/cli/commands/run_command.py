@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from interlock import settings
-from interlock.cli.call.duration import Duration
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, wants_json
 from interlock.cli.call.supervised_command import (
     absolute_place,
@@ -20,6 +19,7 @@ from interlock.cli.call.supervised_command import (
     command_environment,
     require_program,
     run_budget,
+    run_options,
     run_speaker,
 )
 from interlock.cli.commands.run_word_commands import RUN_WORDS
@@ -86,21 +86,7 @@ class _RunGroup(click.Group):
 
 @click.group("run", cls=_RunGroup, commands=RUN_WORDS, help=_ABOUT)
 @click.option("--task", metavar="TEXT", help="What it is to do; without it, the command.")
-@click.option("--agent", metavar="NAME", help="Whose run it is; without it, the program's name.")
-@click.option("--project", metavar="NAME", default="default", help="The project it belongs to.")
-@click.option(
-    "--budget",
-    "budgets",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="What it may use, such as `tokens=200000` or `cost-usd=5`; may be given again.",
-)
-@click.option(
-    "--wall-time",
-    metavar="DURATION",
-    type=Duration(least=1),
-    help="How long it may take, such as 90s, 15m or 1h.",
-)
+@run_options("the program's name")
 @click.option(
     "--sandbox",
     is_flag=False,

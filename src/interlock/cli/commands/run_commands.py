@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import click
@@ -14,7 +15,7 @@ from interlock.cli.call.options import ledger_call, show, wants_json
 from interlock.cli.text.explanation_page import explained_lines
 from interlock.cli.text.machine_text import machine_text
 from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width
-from interlock.cli.text.run_page import run_lines
+from interlock.cli.text.run_page import all_halted_lines, run_lines
 from interlock.cli.text.tables import Column, table_lines
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
@@ -29,6 +30,7 @@ from interlock.views.moment import answer_meant, moment_at
 from interlock.views.run_view import (
     WORDS,
     RunView,
+    all_halted,
     run_figures,
     run_value,
     run_view,
@@ -59,8 +61,9 @@ def runs_command(*, status: str | None, agent: str | None, project: str | None, 
         # One more than asked for, since the ledger's own chain is no run.
         rows = ledger.rows.runs(limit=limit + 1, status=status, agent=agent, project=project)
         found = [ledger.state(row.id) for row in rows if row.id != LEDGER_RUN]
+        halted = all_halted(ledger)
     states = [state for state in found if state is not None][:limit]
-    lines = _run_lines(states) if states else [(Span("no runs"),)]
+    lines = chain(all_halted_lines(halted), _run_lines(states) if states else [(Span("no runs"),)])
     show([run_figures(state) for state in states], lines)
 
 

@@ -28,6 +28,7 @@ from interlock.cli.call.supervised_command import (
     command_environment,
     require_program,
     run_budget,
+    run_options,
     run_speaker,
 )
 from interlock.cli.text.render import Tone, badge_line, escape, labelled_rows
@@ -141,21 +142,7 @@ def _word(name: str, about: str) -> Callable[[Callable[..., None]], click.Comman
 
 @_word("start", _ABOUT_START)
 @click.option("--task", metavar="TEXT", required=True, help="What it is to do.")
-@click.option("--agent", metavar="NAME", help="Whose run it is; without it, `shell`.")
-@click.option("--project", metavar="NAME", default="default", help="The project it belongs to.")
-@click.option(
-    "--budget",
-    "budgets",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="What it may use, such as `tokens=200000` or `cost-usd=5`; may be given again.",
-)
-@click.option(
-    "--wall-time",
-    metavar="DURATION",
-    type=Duration(least=1),
-    help="How long it may take, such as 90s, 15m or 1h.",
-)
+@run_options("`shell`")
 @click.option(
     "--workspace",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -17,6 +17,7 @@ from interlock.cli.call.ledger_access import (
 )
 from interlock.cli.call.options import chosen_place, ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
+from interlock.cli.text.run_page import all_halted_lines
 from interlock.cli.text.statistics_text import ranking
 from interlock.cli.text.summary_page import next_line, policy_lines
 from interlock.cli.text.tables import bar_lines
@@ -85,6 +86,7 @@ def _value(status: _Status) -> object:
             "policy_refused": status.refused,
             "server": status.server,
             "ledger": status.place,
+            "all_halted": None if found is None else found.all_halted,
             "running": 0 if found is None else found.running,
             "records": 0 if found is None else found.records,
             "waiting": () if found is None else found.waiting,
@@ -139,6 +141,7 @@ def _server(status: _Status) -> Iterator[Line]:
 
 
 def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
+    yield from all_halted_lines(found.all_halted)
     would_have = would_have_text(found.would_have)
     yield from labelled_rows(
         ("running", units.counted(found.running, "run")),
@@ -158,6 +161,8 @@ def _next(status: _Status) -> tuple[str, str]:
     """Return the most useful next command, and why."""
     found, clients = status.ledger, status.clients
     broken = [each.client for each in clients if each.problems]
+    if found is not None and found.all_halted is not None:
+        return "interlock resume --all --reason TEXT", "lets runs go on and begin again"
     if found is not None and found.waiting and found.has_operator:
         return f"interlock approve {found.waiting[0].code}", "a question waits for you"
     if found is not None and found.waiting:

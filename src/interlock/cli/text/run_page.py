@@ -10,6 +10,7 @@ from interlock.cli.text.render import (
     Line,
     Span,
     Tone,
+    badge_line,
     escape,
     heading_lines,
     labelled_lines,
@@ -235,6 +236,12 @@ def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
     return (*line, Span(f"  {facts}", Tone.FAINT)) if facts else line
 
 
+def all_halted_lines(reason: str | None) -> Iterator[Line]:
+    """Yield that no run of the ledger goes on or begins, where a person said so."""
+    if reason is not None:
+        yield badge_line("HALTED", Tone.BLOCK, f"every run, and new ones: {reason}")
+
+
 def hold_lines(
     holds: Sequence[Held],
     run_id: str,
@@ -246,7 +253,8 @@ def hold_lines(
     """Yield each hold: since when, why in at most so many lines, and what answers it."""
     for held in holds:
         whose = "" if held.run == run_id else f", by run {code_of(held.run)} above"
-        since = f"{units.span(now - held.since)} ago at step {held.step}{whose}"
+        where = ", with all runs" if held.run == LEDGER_RUN else f" at step {held.step}{whose}"
+        since = f"{units.span(now - held.since)} ago{where}"
         yield (
             Span("  "),
             Span(WORDS[held.kind].upper(), _HOLD_TONES[held.kind]),

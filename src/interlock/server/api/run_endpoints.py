@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from interlock.errors import InputError
 from interlock.model import answers, events
 from interlock.model.action import Action
+from interlock.model.answers import AllRuns
 from interlock.model.entrance import entrance
 from interlock.model.principal import Scope
 from interlock.model.question_fields import RunFields, Seen
@@ -159,6 +160,14 @@ async def _lift(call: Call) -> RunFigures:
     return run_figures(await call.prove(call.words.lift, (await call.run()).id))
 
 
+async def _halt_all(call: Call) -> AllRuns:
+    return AllRuns(runs=await call.prove(call.words.halt_all))
+
+
+async def _lift_all(call: Call) -> AllRuns:
+    return AllRuns(runs=await call.prove(call.words.lift_all))
+
+
 def _question(
     name: str, word: Word, answer: object, summary: str, *, keyed: bool = False
 ) -> Endpoint:
@@ -175,10 +184,10 @@ def _question(
     )
 
 
-def _said(name: str, perform: Perform, word: Word, answer: object, summary: str) -> Endpoint:
+def _said(path: str, perform: Perform, word: Word, answer: object, summary: str) -> Endpoint:
     return Endpoint(
         method="POST",
-        path=f"/v1/runs/{{run}}/{name}",
+        path=path,
         scope=Scope.OPERATOR,
         summary=summary,
         perform=perform,
@@ -188,6 +197,8 @@ def _said(name: str, perform: Perform, word: Word, answer: object, summary: str)
         decides=True,
     )
 
+
+_ONE: Final = "/v1/runs/{run}"
 
 RUN_ENDPOINTS: Final = (
     _question("actions", RunOperations.ask, answers.Answer, "May it do this?", keyed=True),
@@ -243,9 +254,13 @@ RUN_ENDPOINTS: Final = (
         given=("run_id",),
         answer=RunFigures,
     ),
-    _said("person", _person, RunOperations.person_spoke, None, "A person spoke to the agent"),
-    _said("halt", _halt, Operations.halt, RunFigures, "Stop a run and everything below it"),
-    _said("lift", _lift, Operations.lift, RunFigures, "Let a run go on that is held"),
+    _said(
+        f"{_ONE}/person", _person, RunOperations.person_spoke, None, "A person spoke to the agent"
+    ),
+    _said(f"{_ONE}/halt", _halt, Operations.halt, RunFigures, "Stop a run and everything below it"),
+    _said(f"{_ONE}/lift", _lift, Operations.lift, RunFigures, "Let a run go on that is held"),
+    _said("/v1/halt", _halt_all, Operations.halt_all, AllRuns, "Stop every run; let none begin"),
+    _said("/v1/lift", _lift_all, Operations.lift_all, AllRuns, "End that every run is halted"),
     Endpoint(
         method="GET",
         path="/v1/runs",

@@ -40,6 +40,7 @@ from interlock.server.wire.http_message import (
 )
 from interlock.server.wire.problem import Problem, Refused
 from interlock.views.loop_view import loop_state
+from interlock.views.run_view import all_halted
 
 Asgi = Callable[[Scope, Receiver, Sender], Awaitable[None]]
 
@@ -178,6 +179,7 @@ class Console:
             checked=_checked(desk),
             policy="" if own is None else own.policy_hash,
             frozen=None if loop.frozen is None or not is_known else loop.frozen.reason,
+            halted=all_halted(desk.ledger) if is_known else None,
         )
 
     def _visit(self, scope: Scope, who: Identity) -> Visit:

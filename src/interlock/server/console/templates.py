@@ -84,6 +84,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     frozen: str | None
     """Why the loop stands still, where a person stopped it."""
+    halted: str | None
+    """Why every run stands still, where a person stopped all of them."""
 
 
 def rendered(

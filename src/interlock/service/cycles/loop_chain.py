@@ -27,7 +27,7 @@ from interlock.model.loop_events import (
 from interlock.model.loop_state import LoopState
 from interlock.model.principal import SYSTEM, Principal
 from interlock.model.rows import KeyRow
-from interlock.model.run import RunState
+from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import (
     DEFAULT_SCOPE,
     LONGEST_NOTE,
@@ -53,6 +53,7 @@ from interlock.service.records.context import (
     engine,
     new_id,
 )
+from interlock.service.records.holds import halt_of_all
 
 T = TypeVar("T")
 
@@ -115,9 +116,11 @@ class LoopChain:
 
     @property
     def standstill(self) -> str | None:
-        """Why nothing is let out, where a person has frozen or halted the loop."""
-        run = self._run
-        return None if run is None else run.standstill
+        """Why nothing is let out, where a person has frozen or halted the loop, or all runs."""
+        run, everything = self._run, self.governor.ledger.state(LEDGER_RUN)
+        own = None if run is None else run.standstill
+        halted = None if everything is None else halt_of_all(everything)
+        return own if halted is None else halted.reason
 
     @property
     def _run(self) -> RunState | None:

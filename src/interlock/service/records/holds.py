@@ -1,11 +1,16 @@
-"""What keeps a run from going on, and the people who begin and lift it."""
+"""What keeps a run from going on, and the people who begin and lift it.
+
+A person who halts all runs does so on the chain of the ledger itself: it stands above every run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from interlock.errors import InputError
+from msgspec.structs import replace
+
+from interlock.errors import HaltedError, InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.approval import ApprovalState, Subject
@@ -17,13 +22,17 @@ from interlock.model.events import (
     StopJudged,
 )
 from interlock.model.facts import Hold, HoldKind
-from interlock.model.run import RunState, RunStatus
+from interlock.model.principal import Principal
+from interlock.model.rows import RunRow
+from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.step import ContinueDecision
+from interlock.model.system_loop import LOOP_RUN
 from interlock.model.verdict import Decision, Finding, Severity
-from interlock.ports import Accounts
+from interlock.ports import ALL, Accounts, Rows
 from interlock.service.records.approvals import expire, open_approval, withdraw
 from interlock.service.records.context import Asked, Context, Moment
 
+_ALL_HALTED: Final = "all runs are halted"
 _STATES: Final = {
     HoldKind.PERSON_STOP: HardState.PERSON_STOP,
     HoldKind.STOP: HardState.STOPPED,
@@ -34,16 +43,24 @@ _STATES: Final = {
 def settle_hold(moment: Moment) -> RunState:
     """Return the run after it is known whether a question ran out that it, or one above, awaits."""
     run, transaction = moment.run, moment.transaction
-    if run.control.hold is not None or run.ancestors:
-        for whose, hold in list(holds_on(transaction, run)):
-            approval = None if hold.approval is None else transaction.approval(hold.approval)
-            if approval is not None and whose.status is RunStatus.RUNNING:
-                expire(moment, approval)
+    for whose, hold in list(holds_on(transaction, run)):
+        approval = None if hold.approval is None else transaction.approval(hold.approval)
+        if approval is not None and whose.status is RunStatus.RUNNING:
+            expire(moment, approval)
     return moment.run
 
 
 def holds_on(known: Accounts, run: RunState) -> Iterator[tuple[RunState, Hold]]:
-    """Yield what keeps a run from going on: what holds a run above it holds it as well."""
+    """Yield what keeps a run from going on: what holds a run above it, or all, holds it as well."""
+    yield from holds_in_tree(known, run)
+    everything = known.state(LEDGER_RUN)
+    hold = halt_of_all(everything)
+    if hold is not None:
+        yield everything, hold
+
+
+def holds_in_tree(known: Accounts, run: RunState) -> Iterator[tuple[RunState, Hold]]:
+    """Yield what holds a run, or one above it."""
     if run.control.hold is not None:
         yield run, run.control.hold
     for above in map(known.state, run.ancestors):
@@ -51,10 +68,23 @@ def holds_on(known: Accounts, run: RunState) -> Iterator[tuple[RunState, Hold]]:
             yield above, above.control.hold
 
 
+def halt_of_all(everything: RunState) -> Hold | None:
+    """Return what every run is halted by, from the chain of the ledger itself."""
+    hold = everything.control.hold
+    return None if hold is None else replace(hold, reason=f"{_ALL_HALTED}: {hold.reason}")
+
+
+def refuse_while_all_are_halted(known: Accounts) -> None:
+    """Raise HaltedError where no run may begin."""
+    hold = halt_of_all(known.state(LEDGER_RUN))
+    if hold is not None:
+        raise HaltedError(
+            f"no run may begin: {hold.reason}: an operator lets them with `interlock resume --all`"
+        )
+
+
 def strictest_hold(known: Accounts, run: RunState) -> Hold | None:
     """Return what keeps a run from going on, if anything does."""
-    if run.control.hold is None and not run.ancestors:
-        return None
     holds = [hold for _, hold in holds_on(known, run)]
     return max(holds, key=lambda hold: hold.kind.rank, default=None)
 
@@ -65,7 +95,9 @@ def hard_states(known: Accounts, run: RunState) -> tuple[Hard, ...]:
         Hard(
             state=_STATES[hold.kind],
             reason=(
-                hold.reason if whose.id == run.id else f"run `{whose.id}` above: {hold.reason}"
+                hold.reason
+                if whose.id in (run.id, LEDGER_RUN)
+                else f"run `{whose.id}` above: {hold.reason}"
             ),
             approval=hold.approval,
         )
@@ -136,8 +168,39 @@ def lift(asked: Asked, *, reason: str) -> Work[RunState]:
     return asked.work(plan)
 
 
+def halt_all(context: Context, by: Principal, *, reason: str) -> Work[None]:
+    """Return the work of stopping every run, also those that are yet to begin."""
+    return _of_all(context, by, RunHalted(reason=_worded(context, reason, "why all have to stop")))
+
+
+def lift_all(context: Context, by: Principal, *, reason: str) -> Work[None]:
+    """Return the work of letting runs go on, where all of them were halted."""
+    return _of_all(context, by, RunLifted(reason=_worded(context, reason, "why they may go on")))
+
+
+def _of_all(context: Context, by: Principal, event: RunHalted | RunLifted) -> Work[None]:
+    def plan(transaction: Transaction) -> None:
+        hold = transaction.state(LEDGER_RUN).control.hold
+        if hold is None and isinstance(event, RunLifted):
+            raise InputError(
+                "the runs are not halted all together: `interlock resume RUN` resumes one,"
+                " `interlock runs` lists them"
+            )
+        transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
+
+    return Work(plan, locks=(f"run/{LEDGER_RUN}",))
+
+
+def at_work(rows: Rows) -> Sequence[RunRow]:
+    """Return every run that has not ended."""
+    found = rows.runs(limit=ALL, status=RunStatus.RUNNING.value)
+    return [row for row in found if row.id not in (LEDGER_RUN, LOOP_RUN)]
+
+
 def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
     above = [whose.id for whose, _ in holds_on(transaction, run)]
+    if above == [LEDGER_RUN]:
+        return f"run `{run.id}` is halted with all others: `interlock resume --all` lifts that"
     if above:
         return f"run `{run.id}` is held by run `{above[0]}` above it: resume that one"
     return f"run `{run.id}` is not held: there is nothing to resume"

@@ -30,6 +30,7 @@ from interlock.processes import is_alive, own_name, process_name
 from interlock.service.records.approvals import withdraw
 from interlock.service.records.budgets import Recorded
 from interlock.service.records.context import Asked, Context, Moment, checked_name, engine, new_id
+from interlock.service.records.holds import refuse_while_all_are_halted
 
 _DEEPEST: Final = 32
 _LONGEST_TASK: Final = 10_000
@@ -103,6 +104,7 @@ def start_run(context: Context, new: NewRun, by: Principal | None) -> Work[RunSt
             # Whoever names it themselves may have done so before: it begins once.
             _check_same(transaction, run_id, event, new)
             return transaction.state(run_id)
+        refuse_while_all_are_halted(transaction)
         begun = replace(event, ancestors=_ancestors(transaction, new.parent))
         who = agent_named(event.agent) if by is None else by
         transaction.append(run_id, begun, at=context.clock.now(), by=who)
