@@ -24,9 +24,11 @@ from interlock.ledger.projection import Projection, project
 from interlock.ledger.stores.sql_rows import rows_to_write
 from interlock.ledger.transaction import account_bytes, snapshot_bytes
 from interlock.ledger.verification import verify_all
-from interlock.model.run import RunState, folded
+from interlock.model.events import RunHalted
+from interlock.model.run import LEDGER_RUN, RunState, folded
 from interlock.service.ledgers import open_ledger
 from interlock.service.policies.policy_files import default_policy
+from interlock.views.grounds import Grounds
 from interlock.views.ledger_view import Verification, verified_ledger, verified_run
 from service.ledgers import DAY, HandClock, operator_of
 
@@ -501,6 +503,19 @@ def halted_above(scene: Scene, interlock: Interlock, run: Run) -> None:
     child.stopped("all done")
 
 
+def all_halted(scene: Scene, interlock: Interlock, run: Run) -> None:
+    child = run.child("below")
+    assert interlock.halt_all(token=scene.token, reason="stop them") == 2
+    for each in (run, child, run, child):
+        assert each.command("ls").decision is Decision.BLOCK
+        assert not each.step().goes_on
+        assert not each.stopped("all done").goes_on
+        scene.clock.at += DAY
+    interlock.lift_all(token=scene.token, reason="go on")
+    assert run.command("ls").allowed
+    assert child.step().ruling is not None
+
+
 def relimited(scene: Scene, interlock: Interlock, run: Run) -> None:
     limited(scene, interlock, run)
     interlock.set_budget(AGENT, Budget(tool_calls=9), token=scene.token)
@@ -545,9 +560,34 @@ def finished(_: Scene, __: Interlock, run: Run) -> None:
 
 HONEST: Final = (
     *(granted_and_used, granted_beside_another, limited, tree_limited, keyed, reported, lifted),
-    *(halted_above, relimited, asked_again_after_it_ran_out, lapsed, key_replaced),
+    *(halted_above, all_halted, relimited, asked_again_after_it_ran_out, lapsed, key_replaced),
     *(denied_and_asked_again, finished),
 )
+
+
+@pytest.mark.parametrize(("since_s", "is_told"), [(5, False), (120, True)])
+@pytest.mark.parametrize("ask", [lists, steps])
+def test_an_answer_long_after_all_runs_were_halted_tells(
+    scene: Scene, ask: Step, since_s: int, *, is_told: bool
+) -> None:
+    scene.ask(ask)
+    with scene.asking() as interlock, interlock.ledger.store.frozen() as rows:
+        grounds = Grounds(rows)
+        found = [
+            decoded(cast("bytes", body))
+            for (body,) in scene.sql("SELECT body FROM records ORDER BY position")
+        ]
+        last, ledger = found[-1], grounds.state(LEDGER_RUN)
+        for record in found[:-1]:
+            grounds.take(record)
+            ledger = grounds.state(LEDGER_RUN)
+        halt = RunHalted(reason="stop them")
+        at = last.at - since_s * 1_000_000
+        grounds.take(replace(last, run=LEDGER_RUN, seq=ledger.seq + 1, at=at, event=halt))
+        grounds.take(last)
+
+    assert bool(grounds.problems) is is_told
+    assert all("hold" in each or "held" in each for each in grounds.problems)
 
 
 @pytest.mark.parametrize("went", HONEST)

@@ -19,7 +19,7 @@ from interlock import (
     TokenUsage,
 )
 from interlock.client import AsyncClient, Client, connect
-from interlock.errors import KeyConflictError, UnknownError
+from interlock.errors import HaltedError, KeyConflictError, UnknownError
 from interlock.model.events import Outcome
 from server.served import Served
 
@@ -119,6 +119,11 @@ def test_a_person_halts_and_lifts(client: Client, served: Served, agent: int) ->
         held = person.halt(run.id, token=ada, reason="look first")
         refused = run.command("ls")
         person.lift(run.id, token=ada, reason="looked")
+        assert person.halt_all(token=ada, reason="look first") >= 1
+        assert not run.command("ls").allowed
+        with pytest.raises(HaltedError, match="all runs are halted: look first"):
+            client.run("another task")
+        assert person.lift_all(token=ada, reason="looked") >= 1
         changes = person.set_budget(f"run/{run.id}", Budget(tokens=5), token=ada)
         token = person.add_agent("mole", token=ada)
 

@@ -105,3 +105,30 @@ def test_a_file_that_is_named_stands_for_the_users_at_every_door(project: Home) 
     by_line = msgspec.json.decode(_said(project, *check))
 
     assert {each for hashes in by_python.values() for each in hashes} == {by_line["policy_hash"]}
+
+
+_BEGUN = """
+import json, os, sys
+from interlock.client import connect
+
+with connect() as interlock:
+    first = interlock.run("t").state
+    os.chdir(sys.argv[1])
+    again = interlock.run("t", project=first.project).state
+    other = interlock.run("t").state
+print(json.dumps([[each.project, each.policy_hash] for each in (first, again, other)]))
+"""
+
+
+def test_a_project_that_has_a_policy_keeps_it_in_another_folder(project: Home) -> None:
+    other = project.folder / "other"
+    for each in (other, other / ".git"):
+        each.mkdir()
+    (other / "interlock.toml").write_text('[tool-allowlist]\ndeny = ["Evil*", "Worse*", "Else*"]\n')
+
+    with project.served():
+        first, again, elsewhere = msgspec.json.decode(_said(project, "-c", _BEGUN, str(other)))
+
+    assert again == first
+    assert elsewhere[0].startswith("other-")
+    assert elsewhere[1] != first[1]

@@ -10,6 +10,7 @@ from interlock.errors import InputError
 from interlock.loop.control_loop import ControlLoop
 from interlock.model.loop_events import DeliveryAttempted
 from interlock.model.system_loop import LOOP_RUN, CycleOutcome
+from interlock.service.records.holds import halt_all, lift_all
 from loop.loop_bench import ADA, LoopBench, answered, ticked
 from loop.webhook_server import (
     Behaviour,
@@ -282,6 +283,21 @@ def test_nothing_is_handed_to_anybody_while_it_is_frozen(bench: LoopBench) -> No
         assert len(server.received) == 1
 
         loop.chain.thaw("go on", ADA)
+        assert loop.outbox.deliver_due() == 1
+        assert ids(server) == {event}
+
+
+def test_nothing_is_handed_to_anybody_while_all_runs_are_halted(bench: LoopBench) -> None:
+    with webhook_server(answers(500), answers(200)) as server:
+        loop = bench.loop(sinks(server.url))
+        event = alerted(loop, bench.clock)
+        context, ledger = loop.chain.governor.context, loop.chain.governor.ledger
+        ledger.execute(halt_all(context, ADA, reason="enough"))
+        bench.clock.forward(seconds=HOUR_S)
+        assert loop.outbox.deliver_due() == 0
+        assert loop.chain.standstill == "all runs are halted: enough"
+
+        ledger.execute(lift_all(context, ADA, reason="go on"))
         assert loop.outbox.deliver_due() == 1
         assert ids(server) == {event}
 

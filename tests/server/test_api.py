@@ -177,6 +177,12 @@ def test_a_run_is_halted_and_lifted_by_people(served: Served) -> None:
     blocked = served.post(f"/v1/runs/{run}/actions", {"action": {"command": "ls"}}).value
     lifted = served.post(f"/v1/runs/{run}/lift", {"reason": "yes"}, as_="operator").value
 
+    all_halted = served.post("/v1/halt", {"reason": "no"}, as_="operator").value
+    refused = served.post("/v1/runs", {"task": "another"})
+    served.post("/v1/lift", {"reason": "yes"}, as_="operator")
+
+    assert all_halted == {"runs": 1}
+    assert (refused.status, refused.value["type"]) == (409, "urn:interlock:error:HaltedError")
     assert halted["hold"]["reason"] == "no"
     assert blocked["decision"] == "block"
     assert lifted["hold"] is None

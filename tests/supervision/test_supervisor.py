@@ -114,12 +114,13 @@ def test_waits_for_a_person_who_has_to_agree(place: Place) -> None:
     assert ending["outcome"] == "completed"
 
 
-def test_a_halt_ends_all_of_it_also_what_will_not(place: Place) -> None:
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_halt_ends_all_of_it_also_what_will_not(place: Place, *, everything: bool) -> None:
     with (
         place.supervised(place.program(_WAITS), grace_s=0.2) as supervised,
         watched(supervised.family()) as ends,
     ):
-        _halt(place, supervised)
+        _halt(place, supervised, everything=everything)
         ending = supervised.ending()
 
         assert have_ended(ends)
@@ -259,7 +260,10 @@ def test_ends_it_when_it_is_told_to_end_itself(place: Place) -> None:
     assert ending["outcome"] == "cancelled"
 
 
-def _halt(place: Place, supervised: Supervised) -> None:
+def _halt(place: Place, supervised: Supervised, *, everything: bool = False) -> None:
     with place.open() as interlock:
         token = interlock.unlock("ada", PASSPHRASE)
-        interlock.halt(supervised.run_id, token=token, reason="it is enough")
+        if everything:
+            interlock.halt_all(token=token, reason="it is enough")
+        else:
+            interlock.halt(supervised.run_id, token=token, reason="it is enough")

@@ -40,6 +40,23 @@ EARLIER_OPTIONS: Final = {
 class Commands(click.Group):
     """A group that knows the old names of its commands, and what a misspelt one likely meant."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; those of a command that had the group's own name belong to that."""
+        words = ctx.command_path.split()[1:]
+        meant = EARLIER.get(" ".join([*words, "*"]))
+        if meant is not None and self._is_earlier_call(ctx, args):
+            hint(ctx, f"interlock {' '.join(words)}", f"interlock {meant}")
+            args = [*meant.split()[len(words) :], *args]
+        return super().parse_args(ctx, args)
+
+    def _is_earlier_call(self, ctx: click.Context, args: list[str]) -> bool:
+        """Whether options come first that the group does not have, and none of its commands."""
+        own = {*ctx.help_option_names, *(opt for each in self.params for opt in each.opts)}
+        options = {word.split("=")[0] for word in args if word.startswith("-")}
+        is_named = any(word in self.commands for word in args)
+        comes_first = bool(args) and args[0].startswith("-")
+        return comes_first and bool(options - own) and not is_named
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
