@@ -26,7 +26,7 @@ RUN = "R4X9TM"
 APPROVAL = "K7QP3M"
 CHECKPOINT = "N3HT7W"
 UNDO = "T9MK4R"
-LOOP = "0198f6a7"
+LOOP = "W7HM4K"
 
 _FILES = {
     "edits.json": {"edits": [{"path": "app.py", "old": "x = 1", "new": "x = 2"}]},

@@ -21,11 +21,11 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
 
   The control plane for AI agents that work unattended.
 
-    interlock tour                              see it at work
-    interlock install claude-code               have an agent ask before it acts
-    interlock check command 'git push --force'  ask about one line
-    interlock approvals                         what waits for you
-    interlock serve                             all of it in a browser
+    interlock tour                    see it at work
+    interlock install claude-code     have an agent ask before it acts
+    interlock check git push --force  ask about one command
+    interlock approvals               what waits for you
+    interlock serve                   all of it in a browser
 
 Options:
   --no-pager     Show long lists without a pager.

@@ -18,9 +18,7 @@ from interlock import Interlock, load_policy
 from interlock.cli.text.render import Span, escape
 from interlock.cli.text.tables import Column, cut, table_lines
 from interlock.model.budget import Dimension
-from interlock.service.records.context import new_id
 from interlock.views import units
-from interlock.views.lookup import beginnings
 
 _COLUMNS = [
     Column("first"),
@@ -50,16 +48,6 @@ def test_what_is_cut_fits_and_says_so(text: str, width: int) -> None:
 
     assert len(shown) <= width
     assert shown == whole or (shown.endswith("...") and whole.startswith(shown[:-3]))
-
-
-@given(count=st.integers(1, 40))
-def test_beginnings_tell_every_run_from_the_others(count: int) -> None:
-    ids = [new_id() for _ in range(count)]
-
-    short = beginnings(ids)
-
-    assert len(set(short.values())) == count
-    assert all(each.startswith(short[each]) for each in ids)
 
 
 @given(micros=st.integers(0, 10**12))

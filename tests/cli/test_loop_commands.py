@@ -24,7 +24,7 @@ _ID = r"[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?"
 
 def told(text: str) -> str:
     """Return an output without what is different every time."""
-    text = re.sub(rf"\b(?:{_ID}|(?=[G-Y])[C-Y3479]{{6}}(?=  | lets| refuses|$))\b", "<id>", text)
+    text = re.sub(rf"\b(?:{_ID}|(?=[G-Y])[C-Y3479]{{6}}(?=  | lets| refuses|\n|$))\b", "<id>", text)
     text = re.sub(r"\b[0-9a-f]{12}\b", "<state>", text)
     return re.sub(r"\b\d+ (ms|s|min)\b(?! \*)", "<time>", text)
 

@@ -23,6 +23,7 @@ from interlock.model.recommendation import (
     Retrospective,
     SimulatedEffect,
 )
+from interlock.model.short_code import code_of
 from interlock.service.cycles.lessons import learn
 from interlock.service.cycles.loop_chain import LoopChain
 from patience import LONG_ENOUGH_S
@@ -69,9 +70,9 @@ def test_every_decision_is_listed_the_newest_first(place: str) -> None:
 
     assert re.sub(r" +", " ", told(listed.stdout)) == snapshot("""\
 when decision outcome action because of decider
-<time> ago <id> approval required start_loop fix-the-... event:ci/build.failed rules
+<time> ago <id> approval required start_loop fix-the-build event:ci/build.failed rules
 <time> ago <id> nothing do_nothing manual nobody
-<time> ago <id> emitted emit_alert ci/deplo... event:ci/deploy.failed rules
+<time> ago <id> emitted emit_alert ci/deploy.failed event:ci/deploy.failed rules
 """)
     assert [each["decision"]["outcome"] for each in page["entries"]] == [
         "approval_required",
@@ -88,7 +89,10 @@ def test_a_decision_is_found_by_whatever_names_it(place: str) -> None:
         looped.loop.tick()
     assert first.emitted is not None
 
-    names = [first.decision_id, first.decision_id[:20], first.emitted.id, "deploy-117", "deploy-"]
+    names = [
+        *(first.decision_id, first.decision_id[:20], first.emitted.id, "deploy-117", "deploy-"),
+        *(code_of(first.decision_id), code_of(first.emitted.id)[:5].lower()),
+    ]
     found = [interlock("loop", "log", "--decision", name, "--json").stdout for name in names]
 
     assert len(set(found)) == 1
@@ -118,6 +122,9 @@ def test_a_long_slog_is_read_from_its_end(place: str) -> None:
     page = json.loads(interlock("loop", "log", "--limit", "225", "--json").stdout)
 
     sequence = [each["seq"] for each in page["entries"]]
+    named = code_of(page["entries"][-1]["decision"]["decision_id"])
+    found = json.loads(interlock("loop", "log", "--decision", named, "--json").stdout)
+    assert found["entry"] == page["entries"][-1]
     assert len(sequence) == 225
     assert sequence == sorted(sequence, reverse=True)
 

@@ -102,11 +102,11 @@ _ABOUT: Final = """\
 The control plane for AI agents that work unattended.
 
 \b
-  interlock tour                              see it at work
-  interlock install claude-code               have an agent ask before it acts
-  interlock check command 'git push --force'  ask about one line
-  interlock approvals                         what waits for you
-  interlock serve                             all of it in a browser
+  interlock tour                    see it at work
+  interlock install claude-code     have an agent ask before it acts
+  interlock check git push --force  ask about one command
+  interlock approvals               what waits for you
+  interlock serve                   all of it in a browser
 """
 _MORE: Final = "`interlock help COMMAND` says more about one, with examples."
 
@@ -118,12 +118,18 @@ class CommandGroup(Commands):
         """Return the commands in their order."""
         return list(SUMMARIES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click calls it so
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command by its name."""
         if cmd_name not in _HOMES:
             return None
         module = import_module(f"interlock.cli.{_HOMES[cmd_name]}")
-        return with_examples(cast("click.Command", getattr(module, f"{cmd_name}_command")))
+        command = with_examples(cast("click.Command", getattr(module, f"{cmd_name}_command")))
+        if ctx.resilient_parsing:
+            # Somebody presses Tab.
+            from interlock.cli.call.code_completion import with_codes  # noqa: PLC0415 - only then
+
+            return with_codes(command, cmd_name)
+        return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options of all commands, and remember what was typed."""

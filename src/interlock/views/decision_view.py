@@ -18,6 +18,7 @@ from interlock.model.budget import NOTHING, Amounts, BudgetBalance, Dimension
 from interlock.model.recommendation import PatchOperation, SimulatedEffect
 from interlock.model.rows import RecordRow
 from interlock.model.run import RunState
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.contract import Gate
@@ -341,9 +342,9 @@ def _amounts_text(amounts: Amounts) -> str:
 
 def _approval_text(event: events.ActionJudged) -> str:
     if event.facts.granted is not None:
-        return f"granted: {event.facts.granted[:13]}"
+        return f"granted: {code_of(event.facts.granted)}"
     if event.facts.denied is not None:
-        return f"denied: {event.facts.denied.approval[:13]}"
+        return f"denied: {code_of(event.facts.denied.approval)}"
     return "none" if event.approval is None else "none yet: one was opened"
 
 

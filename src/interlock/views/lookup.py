@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from interlock.ledger.abbreviations import found_run
@@ -12,9 +12,6 @@ from interlock.model.run import RunState
 from interlock.ports import Rows
 from interlock.service.records.budgets import missing_run
 
-SHORT: Final = 13
-"""So many characters of an id tell its millisecond."""
-_LONGEST: Final = 36
 _PAGE: Final = 500
 
 
@@ -25,14 +22,6 @@ def found_state(ledger: Ledger, text: str) -> RunState:
     if state is None:
         raise missing_run(ledger.rows, run_id)
     return state
-
-
-def beginnings(ids: Sequence[str]) -> dict[str, str]:
-    """Return the beginning of each id that tells it from the others, all of one length."""
-    length = SHORT
-    while length < _LONGEST and len({each[:length] for each in ids}) < len(set(ids)):
-        length += 1
-    return {each: each[:length] for each in ids}
 
 
 def every_record(rows: Rows) -> Iterator[RecordRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 import msgspec
@@ -16,7 +16,8 @@ from interlock.model.approval import Approval
 from interlock.model.loop_events import CycleDecided, DeliveryAttempted, TriggerReceived
 from interlock.model.loop_state import DAY, Breaker, Delivery, Freeze, Held, LoopState
 from interlock.model.recommendation import Recommendation, RecommendationState
-from interlock.model.rows import RecordRow
+from interlock.model.rows import KeyRow, RecordRow
+from interlock.model.short_code import code_typed, is_meant
 from interlock.model.system_loop import (
     LOOP_RUN,
     ApplyRecommendation,
@@ -258,7 +259,7 @@ def slog_page(ledger: Ledger, *, limit: int, before: int | None = None) -> SlogP
 
 
 def cycle_view(ledger: Ledger, text: str) -> CycleView:
-    """Return a decision by its id, by that of an event it emitted or answered, or a beginning."""
+    """Return a decision by its id, or that of an event it emitted or answered."""
     row = ledger.rows.record(LOOP_RUN, _found_seq(ledger.rows, text))
     entry = None if row is None else _entry(row)
     if entry is None:
@@ -267,20 +268,31 @@ def cycle_view(ledger: Ledger, text: str) -> CycleView:
 
 
 def _found_seq(rows: Rows, text: str) -> int:
-    """Return where the decision stands that an id or its beginning names; 0 for none."""
+    """Return where the decision stands that an id, its beginning or its code names; 0 for none."""
     for key_of in (decision_key, answer_key):
         exact = rows.key(LOOP_RUN, key_of(text))
         if exact is not None:
             return exact.seq
         begins = key_of(text)
         behind = rows.keys(LOOP_RUN, after=begins, limit=_MOST_NAMED) if text else ()
-        found = {row.seq: row.key for row in behind if row.key.startswith(begins)}
+        begun = [row for row in behind if row.key.startswith(begins)]
+        found = {row.seq: row.key for row in (*begun, *_keys_by_code(rows, key_of(""), text))}
         if len(found) > 1:
             ids = [key.partition(":")[2] for key in found.values()]
             raise ambiguous("decision", text, ids)
         if found:
             return next(iter(found))
     return 0
+
+
+def _keys_by_code(rows: Rows, kind: str, text: str) -> Iterator[KeyRow]:
+    """Yield the keys of a kind whose id has this code."""
+    after = kind if code_typed(text) else ""
+    while after:
+        page = rows.keys(LOOP_RUN, after=after)
+        same = [row for row in page if row.key.startswith(kind)]
+        yield from (row for row in same if is_meant(row.key.removeprefix(kind), text))
+        after = same[-1].key if same and len(same) == len(page) else ""
 
 
 def _entry(row: RecordRow) -> SlogEntry | None:

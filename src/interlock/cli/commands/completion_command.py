@@ -91,7 +91,9 @@ def _own_shell() -> str:
 def _script(shell: str) -> str:
     """Return what click lets the shell know."""
     root = click.get_current_context().find_root().command
-    return _KINDS[shell](root, {}, "interlock", _VARIABLE).source()
+    source = _KINDS[shell](root, {}, "interlock", _VARIABLE).source()
+    # A comma in the help of a word is part of it: click's own script for fish ends there.
+    return source.replace('string split "," ', 'string split --max 1 "," ')
 
 
 def _place(shell: str) -> _Place:

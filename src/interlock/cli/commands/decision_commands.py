@@ -27,7 +27,6 @@ from interlock.model.short_code import code_of, codes_of
 from interlock.service.interlock import Interlock
 from interlock.views import units
 from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
-from interlock.views.lookup import SHORT
 from interlock.views.loop_timeline import choice_text
 from interlock.views.question_view import asking_event
 from interlock.views.run_view import holds_on, run_figures
@@ -164,7 +163,7 @@ def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
     yield from labelled_lines("run", whose, Tone.FAINT)
     if item.choice is not None:
         yield from labelled_lines("then", item.choice.effect)
-        look = f"interlock loop log --decision {item.choice.decision_id[:SHORT]}"
+        look = f"interlock loop log --decision {code_of(item.choice.decision_id)}"
         yield from labelled_lines("look", look, Tone.CODE)
     if approval.subject in _LOOKED_AT_BY:
         looks = f"interlock {_LOOKED_AT_BY[approval.subject]} {run}"
@@ -212,7 +211,7 @@ def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:
     """Yield what follows from an answer to the loop, and where it stands."""
     if approval.state is ApprovalState.GRANTED:
         yield from labelled_lines("then", f"{question.effect}, in the loop's next cycle")
-    look = f"interlock loop log --decision {question.decision_id[:SHORT]}"
+    look = f"interlock loop log --decision {code_of(question.decision_id)}"
     yield from labelled_lines("look", look, Tone.CODE)
 
 

@@ -13,10 +13,10 @@ from interlock.cli.call.ledger_access import governing
 from interlock.cli.call.options import ledger_call, ledger_option, show
 from interlock.cli.call.standard_input import given_text
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
+from interlock.model.short_code import code_of
 from interlock.model.system_loop import MOST_BYTES
 from interlock.service.cycles.event_input import event_from
 from interlock.service.cycles.loop_chain import LoopChain, Received
-from interlock.views.lookup import SHORT
 
 _ABOUT: Final = "Send an event to the loop."
 _ABOUT_SEND: Final = """\
@@ -81,4 +81,4 @@ def _received_lines(received: Received) -> Iterator[Line]:
         ("event", trigger.name), ("id", trigger.id, Tone.CODE), ("cause", depth)
     )
     if answered is not None:
-        yield (Span(f"  interlock loop log --decision {answered[:SHORT]}", Tone.CODE),)
+        yield (Span(f"  interlock loop log --decision {code_of(answered)}", Tone.CODE),)

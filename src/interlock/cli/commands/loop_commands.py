@@ -108,13 +108,13 @@ List what the loop decided, the newest first.
 To do nothing is a decision as well.
 
 With `--decision` one of them is shown stage by stage: what started it, what was seen, who chose
-what and why, which rails held, and who got the event. ID is that of a decision, of the event that
-it emitted, or of one that it answered; the beginning is enough.
+what and why, which rails held, and who got the event. ID is the code, or the beginning of the
+id, of a decision, of the event that it emitted, or of one that it answered.
 
 Examples:
   interlock loop log
   interlock loop log --limit 100 --json
-  interlock loop log --decision 0198f6a7
+  interlock loop log --decision W7HM4K
 """
 
 
@@ -302,7 +302,7 @@ def _decided_lines(decided: Sequence[CycleDecided]) -> Iterator[Line]:
         )
         yield from labelled_rows(*[("", reason, Tone.FAINT) for reason in entry.reasons])
         yield from labelled_rows(
-            ("decision", each.decision_id, Tone.CODE),
+            ("decision", code_of(each.decision_id), Tone.CODE),
             ("asks", f"interlock approve {code_of(each.approval)}", Tone.CODE)
             if each.approval_required
             else ("", ""),
@@ -390,10 +390,10 @@ def unfreeze_command(*, reason: str) -> None:
 def cancel_command(*, thing: str, reason: str) -> None:
     """Take back what waits: a trigger, an action that a person is asked about, or an event.
 
-    ID is that of the trigger, the decision or the event, or enough of its beginning.
+    ID is the code of the trigger, the decision or the event, or the beginning of its id.
 
     Examples:
-      interlock loop cancel 0198f6a7 --reason "nobody needs it"
+      interlock loop cancel W7HM4K --reason "nobody needs it"
     """
     with governing() as interlock:
         chain = LoopChain(interlock.governor)
@@ -405,7 +405,7 @@ def cancel_command(*, thing: str, reason: str) -> None:
             chain.cancel(found, reason, by)
     lines = (
         badge_line("CANCELLED", Tone.BLOCK, "it does not happen"),
-        (Span(f"  {found}", Tone.CODE),),
+        (Span(f"  {code_of(found)}", Tone.CODE),),
     )
     show({"cancelled": found}, lines)
 

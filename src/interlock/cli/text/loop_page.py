@@ -23,7 +23,6 @@ from interlock.model.recommendation import PatchOperation, Recommendation, Recom
 from interlock.model.short_code import CODE_LENGTH, code_of, codes_of
 from interlock.model.system_loop import Note
 from interlock.views import units
-from interlock.views.lookup import beginnings
 from interlock.views.loop_timeline import choice_text
 from interlock.views.loop_view import (
     CycleView,
@@ -193,7 +192,7 @@ def _count_lines(status: LoopStatus) -> Iterator[Line]:
 def cycle_lines(view: CycleView) -> Iterator[Line]:
     """Yield one cycle, stage by stage."""
     head = (Span(f"  {'decision':<{_STAGE}}", Tone.LABEL),)
-    yield (*head, Span(view.entry.decision.decision_id, Tone.CODE))
+    yield (*head, Span(code_of(view.entry.decision.decision_id), Tone.CODE))
     for stage in view.stages:
         yield from _stage_lines(stage)
 
@@ -210,7 +209,7 @@ def slog_lines(page: SlogPage, now: int) -> Iterator[Line]:
     if not page.entries:
         yield (Span("nothing was decided yet: `interlock loop tick` looks around now"),)
         return
-    short = beginnings([each.decision.decision_id for each in page.entries])
+    short = codes_of([each.decision.decision_id for each in page.entries])
     rows = [
         [
             Span(f"{units.span(now - each.at)} ago", Tone.FAINT),
