@@ -15,7 +15,7 @@ from typing import Final
 from interlock.errors import MissingExtraError
 
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "server": ("jinja2", "markupsafe", "starlette", "uvicorn", "uvloop"),
+    "server": ("genai_prices", "jinja2", "markupsafe", "starlette", "uvicorn", "uvloop"),
     "cel": ("cel_expr_python",),
     "postgres": ("psycopg",),
     "prices": ("genai_prices",),

@@ -8,7 +8,7 @@ from gates.policies import gates_with
 from interlock import Decision, Finding
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, Limits
 from interlock.model.facts import Facts
-from interlock.policy.gates.budget_gate import amount_text
+from interlock.policy.gates.budget_gate import amount_text, asks_about_price
 from interlock.policy.gates.judgement import settle
 from interlock.types import Severity
 
@@ -85,3 +85,33 @@ def test_unknown_prices_speak_only_where_cost_is_limited(decision: str) -> None:
     (finding,) = _said_of((limited, unlimited, priced), Amounts(), unpriced=decision)
     assert (finding.rule, finding.decision.value) == ("budget.run.unpriced", decision)
     assert _said_of((limited,), Amounts(), unpriced="off") == ()
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "accepted", "expected"),
+    [
+        ("require-confirmation", True, []),
+        ("require-confirmation", False, [Decision.BLOCK]),
+        ("require-confirmation", None, [Decision.REQUIRE_CONFIRMATION]),
+        ("block", True, [Decision.BLOCK]),
+        ("warn", False, [Decision.WARN]),
+    ],
+)
+def test_what_a_person_said_counts_where_the_policy_has_a_person_asked(
+    unpriced: str, *, accepted: bool | None, expected: list[Decision]
+) -> None:
+    limited = BudgetBalance(scope="run/r", limits=Limits(cost_micros=1), unpriced_tokens=9)
+    policy = gates_with(f'[budgets]\nunpriced = "{unpriced}"\n')
+    facts = Facts(balances=(limited,), unpriced_accepted=accepted)
+
+    found = settle((), facts, policy, policy.hash).verdict.findings
+    assert [each.decision for each in found] == expected
+    assert asks_about_price(found) is (expected == [Decision.REQUIRE_CONFIRMATION])
+
+
+def test_an_unknown_price_names_both_ways_to_a_price() -> None:
+    limited = BudgetBalance(scope="run/r", limits=Limits(cost_micros=1), unpriced_tokens=9)
+    (finding,) = _said_of((limited,), Amounts(), unpriced="ask")
+
+    assert "`pip install 'interlock[prices]'`" in finding.remediation
+    assert "`[[budgets.prices]]`" in finding.remediation

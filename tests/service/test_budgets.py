@@ -9,10 +9,12 @@ import pytest
 from gates.policies import rules_of
 from interlock import Answer, Budget, Decision, Interlock, Run
 from interlock.model.action import CommandAction, EditAction
+from interlock.model.approval import Subject
 from interlock.model.budget import Amounts, Dimension, TokenUsage
 from interlock.model.events import ActionJudged
 from interlock.model.question_fields import Seen
-from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
+from interlock.views.ledger_view import verified_ledger
+from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, operator_of
 
 _CHEAP = (
     '[[budgets.prices]]\nmodel = "mine"\ninput-usd = 1.0\noutput-usd = 2.0\n'
@@ -298,6 +300,44 @@ def test_the_policy_says_what_an_unknown_price_means(
     run.observe(run.command("ls"), usage=TokenUsage(input_tokens=10))
 
     assert run.command("ls").decision is decision
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_person_is_asked_once_in_a_run_about_an_unknown_price(
+    interlock: Interlock, agrees: bool
+) -> None:
+    token = operator_of(interlock)
+    run = interlock.run("t", budget=Budget(cost_usd=1))
+    run.usage(TokenUsage(input_tokens=10), model="nobody-knows-this")
+
+    first, second = run.command("ls"), run.command("git status")
+    assert first.approval_id is not None
+    assert first.approval_id == second.approval_id
+    (question,) = interlock.approvals()
+    assert question.subject is Subject.PRICE
+    decide = interlock.approve if agrees else interlock.deny
+    decide(question.id, token=token)
+    run.usage(TokenUsage(input_tokens=10), model="nobody-knows-this")
+
+    expected = Decision.ALLOW if agrees else Decision.BLOCK
+    assert {run.command(line).decision for line in ("ls", "git diff")} == {expected}
+    assert run.command("git push --force").waits_for_person is agrees
+    assert run.state.unpriced_accepted is agrees
+    rows = interlock.ledger.rows
+    assert verified_ledger(interlock.ledger, rows, lambda _read, _of: None).faults == []
+
+
+def test_a_question_about_a_price_that_ran_out_is_asked_again(
+    interlock: Interlock, clock: HandClock
+) -> None:
+    run = interlock.run("t", budget=Budget(cost_usd=1))
+    run.usage(TokenUsage(input_tokens=10), model="nobody-knows-this")
+    first = run.command("ls")
+    clock.forward(seconds=3601)
+
+    again = run.command("ls")
+    assert again.waits_for_person
+    assert again.approval_id != first.approval_id
 
 
 def test_an_unknown_price_does_not_matter_without_a_limit_on_cost(interlock: Interlock) -> None:

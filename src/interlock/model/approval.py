@@ -24,6 +24,8 @@ class Subject(enum.StrEnum):
     """How does a review go on whose attempts are used up?"""
     LOOP = "loop"
     """May the loop do this?"""
+    PRICE = "price"
+    """May this run go on although nobody knows what its model costs?"""
 
 
 class ApprovalState(enum.StrEnum):

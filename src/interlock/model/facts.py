@@ -110,6 +110,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What keeps the run, or one above it, from going on."""
     privilege: Privilege | None = None
     """None while nothing is taken from the run."""
+    unpriced_accepted: bool | None = None
+    """What a person said to going on at an unknown cost; None where nobody has said anything."""
     undo: Undoable | None = None
     """None where no rule lets an action through because it can be put back."""
 

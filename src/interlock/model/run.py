@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from interlock.errors import LedgerError
 from interlock.model import events
-from interlock.model.approval import ApprovalState
+from interlock.model.approval import ApprovalState, Subject
 from interlock.model.budget import NOTHING, Alert, Amounts, Dimension, Limits
 from interlock.model.control_state import (
     ControlState,
@@ -73,6 +73,7 @@ FROM_FACTS = frozenset(("budget", "approval", "continue", "privilege", "undo"))
 
 _MOST_EVIDENCE = 20
 _MOST_RANKED = 100
+_ANSWERED = {ApprovalState.GRANTED: True, ApprovalState.DENIED: False}
 
 
 class RunStatus(enum.StrEnum):
@@ -125,6 +126,10 @@ class RunState(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     input_tokens: int = 0
     output_tokens: int = 0
     unpriced_tokens: int = 0
+    price_question: str | None = None
+    """The latest question to a person whether it may go on at an unknown cost."""
+    unpriced_accepted: bool | None = None
+    """What that person said."""
     lines_added: int = 0
     lines_removed: int = 0
     rework_lines: int = 0
@@ -232,8 +237,12 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
             return _used(state, event, event.spent)
         case events.ViolationRecorded() as event:
             return _violated(state, event)
-        case events.ApprovalOpened():
-            return replace(state, pending_approvals=state.pending_approvals + 1)
+        case events.ApprovalOpened(id=approval, subject=subject):
+            return replace(
+                state,
+                pending_approvals=state.pending_approvals + 1,
+                price_question=approval if subject is Subject.PRICE else state.price_question,
+            )
         case events.ApprovalDecided(id=approval, state=decided):
             return replace(
                 state,
@@ -242,6 +251,9 @@ def _after(state: RunState, record: events.Record) -> RunState:  # noqa: C901, P
                 if decided is ApprovalState.GRANTED
                 else state.granted,
                 control=after_decision(state.control, approval, decided),
+                unpriced_accepted=_ANSWERED.get(decided)
+                if approval == state.price_question
+                else state.unpriced_accepted,
             )
         case events.PolicyAdopted(policy_hash=policy_hash, project=None):
             return replace(state, policy_hash=policy_hash)

@@ -130,6 +130,8 @@ class Grounds:
             possible = self._possible_holds(state, record.at)
             if told not in possible:
                 yield f"it was answered with the hold `{told}`, the run had `{possible[0]}`"
+        if facts.unpriced_accepted not in (None, state.unpriced_accepted):
+            yield "it was answered as if a person had spoken on an unknown price"
         named = self._limits(event.verdict.policy_hash)
         if self._is_alone or named is None:
             return
@@ -207,7 +209,8 @@ class _Run(Projection):
         event = record.event
         match event:
             case events.ActionJudged(approval=approval):
-                if approval is not None and approval != event.facts.granted:
+                # A question about a price is one of the run, not of the action that met it.
+                if approval not in (None, event.facts.granted, self.state.price_question):
                     self._asked[event.digest, event.verdict.policy_hash] = approval
                 self.promised.pop(event.replaces or 0, None)
                 if event.lease_until is not None:

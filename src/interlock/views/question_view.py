@@ -119,6 +119,7 @@ _HEADINGS: Final = {
     "edit": ("May it change this file?", "It asked to change this file."),
     "tool": ("May it make this call?", "It asked to make this call."),
     "loop": ("May the loop do this?", "The loop asked to do this."),
+    "price": ("May it go on at an unknown cost?", "It asked to go on at an unknown cost."),
 }
 
 

@@ -24,6 +24,7 @@ _BADGES: Final = {
     Subject.RESUME: "paused",
     Subject.REVIEW: "review",
     Subject.LOOP: "ask",
+    Subject.PRICE: "ask",
 }
 _CALL: Final = re.compile(r"([\w.:-]{1,100}) ([\[{].*)", re.DOTALL)
 _REVIEW: Final = re.compile(r"review `([^`]+)`")
@@ -169,6 +170,8 @@ def _told(approval: Approval, agent: str) -> tuple[str, str]:
             return f"Review {name} failed: retry, skip or abort?".replace("  ", " "), ""
         case Subject.LOOP:
             return "Let the loop do", loop_choice(summary)
+        case Subject.PRICE:
+            return f"May {agent or 'it'} go on at an unknown cost?", ""
 
 
 def loop_choice(summary: str) -> str:

@@ -186,6 +186,7 @@ _ABOUT: Final = {
     Subject.RESUME: "Paused",
     Subject.REVIEW: "A review waits for your choice",
     Subject.LOOP: "The loop asks",
+    Subject.PRICE: "The cost is not known",
 }
 _AFTER: Final = {
     Subject.RESUME: "it is stopped",

@@ -48,6 +48,7 @@ _ABOUT: Final = {
     Subject.RESUME: ": may the run go on?",
     Subject.REVIEW: ": how does the review go on?",
     Subject.LOOP: ": may the loop do this?",
+    Subject.PRICE: ": may the run go on at an unknown cost?",
 }
 
 

@@ -32,6 +32,8 @@ from interlock.views.question_view import asking_event
 from interlock.views.run_view import holds_on, run_figures
 from interlock.views.timeline import reason_text
 
+_OF_RUNS: Final = (Subject.RESUME, Subject.PRICE)
+"""What lets a whole run go on, not one action."""
 _LOOKED_AT_BY: Final = {Subject.RESUME: "explain", Subject.REVIEW: "review list"}
 
 
@@ -138,7 +140,7 @@ def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
     asked = [each for each in asked if each.subject is not Subject.REVIEW]
     if asked:
         yield ()
-        named, is_resume = short[asked[0].id], asked[0].subject is Subject.RESUME
+        named, is_resume = short[asked[0].id], asked[0].subject in _OF_RUNS
         granted = "lets it go on" if is_resume else "lets it happen once"
         denied = "stops it" if is_resume else "refuses"
         yield (
@@ -192,7 +194,7 @@ def _decided_lines(
         tone, run, action = Tone.ALLOW, "the run may go on", "it may happen once"
     else:
         tone, run, action = Tone.BLOCK, "the run stays stopped", "it must not happen"
-    meaning = run if approval.subject is Subject.RESUME else action
+    meaning = run if approval.subject in _OF_RUNS else action
     yield badge_line(approval.state.value.upper(), tone, meaning)
     asked = approval.summary if question is None else choice_text(question.choice)
     yield (Span(f"  {asked}", Tone.CODE),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, scope_from_id
@@ -11,6 +11,11 @@ from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.gates.contract import Gate
 
+_UNPRICED: Final = ".unpriced"
+_PRICE_IT: Final = (
+    "install the public price list (`pip install 'interlock[prices]'`), or give the model a price"
+    " under `[[budgets.prices]]` in your policy"
+)
 _WHOSE: Final = {
     "run": "this run",
     "tree": "this run with its sub-agents",
@@ -26,7 +31,15 @@ def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
             yield _exceeded(balance, facts.asked, dimension)
     unpriced = policy.config.budgets.unpriced
     if facts.balances and unpriced != "off":
-        yield from _unpriced(facts.balances, Decision(unpriced))
+        yield from _unpriced(facts, Decision(unpriced))
+
+
+def asks_about_price(findings: Iterable[Finding]) -> bool:
+    """Whether a person is asked about an unknown price and nothing else."""
+    asking = [each for each in findings if each.decision is Decision.REQUIRE_CONFIRMATION]
+    return bool(asking) and all(
+        each.gate == GATE.name and each.rule.endswith(_UNPRICED) for each in asking
+    )
 
 
 def amount_text(dimension: Dimension, amount: int) -> str:
@@ -64,20 +77,27 @@ def _exceeded(balance: BudgetBalance, asked: Amounts, dimension: Dimension) -> F
     )
 
 
-def _unpriced(balances: tuple[BudgetBalance, ...], decision: Decision) -> Iterator[Finding]:
-    for balance in balances:
+def _unpriced(facts: Facts, decision: Decision) -> Iterator[Finding]:
+    """Say that a cost cannot be counted; a person's word on that counts for the whole run."""
+    note, remedy = "", f"{_PRICE_IT}, and start a new run; a person's yes lets this one go on"
+    if decision is Decision.REQUIRE_CONFIRMATION and facts.unpriced_accepted is not None:
+        if facts.unpriced_accepted:
+            return
+        decision, note = Decision.BLOCK, ", and a person said that it must not go on like that"
+        remedy = f"{_PRICE_IT}, and start a new run"
+    for balance in facts.balances:
         if balance.unpriced_tokens and balance.limits.cost_micros is not None:
             scope = scope_from_id(balance.scope)
             yield Finding(
                 gate=GATE.name,
-                rule=f"budget.{scope.kind.value}.unpriced",
+                rule=f"budget.{scope.kind.value}{_UNPRICED}",
                 decision=decision,
                 severity=Severity.MEDIUM,
                 message=(
                     f"{_WHOSE[scope.kind.value]} has a limit on cost and has used"
-                    f" {balance.unpriced_tokens} tokens of a model whose price is not known"
+                    f" {balance.unpriced_tokens} tokens of a model whose price is not known{note}"
                 ),
-                remediation="give the model a price under `budgets.prices` in the user's policy",
+                remediation=remedy,
             )
 
 

@@ -12,7 +12,7 @@ from interlock.errors import DamagedError, InputError
 from interlock.ledger.ledger import Work
 from interlock.model.action import Action, CommandAction, ToolAction
 from interlock.model.answers import Answer, action_id
-from interlock.model.approval import Approval, ApprovalState
+from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.budget import NOTHING, Amounts
 from interlock.model.events import ActionJudged, ApprovalUsed, Record
 from interlock.model.facts import Band, Denial, Facts, Privilege, Undoable
@@ -22,6 +22,7 @@ from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.calls.payload import listing
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.evidence.changed_lines import edits_of
+from interlock.policy.gates.budget_gate import asks_about_price
 from interlock.policy.gates.judgement import Judgement, Settled, decide
 from interlock.policy.steps.step_figures import band_of
 from interlock.service.questions.question import (
@@ -45,6 +46,7 @@ from interlock.service.records.holds import settle_hold, strictest_hold
 from interlock.service.records.undo_snapshot import snapshot_of
 
 _SAME_CALL: Final = "same:"
+_GO_ON_UNPRICED: Final = "go on in this run although nobody knows what its model costs"
 _MOST_SWEEPS: Final = 100
 """How often reservations are taken back before one answer, a page of them each time."""
 
@@ -168,6 +170,9 @@ class PreparedAction:
             return self._taking_back(lapsed)
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
             return self._record(moment, facts, settled, replaced)
+        if asks_about_price(settled.verdict.findings):
+            # It is not the action that a person has to agree to: one answer counts for the run.
+            return self._record(moment, facts, settled, replaced)
         # Only where a person has to agree can it matter what a person has said.
         approval = moment.transaction.approval_for(self._run_id, self._bound_digest())
         known = with_word_of_person(facts, approval, moment.run, moment.now)
@@ -193,6 +198,7 @@ class PreparedAction:
             withheld=self._judgement.withheld,
             hold=strictest_hold(moment.transaction, moment.run),
             privilege=self._privilege(moment.run.control.coherence),
+            unpriced_accepted=moment.run.unpriced_accepted,
         )
 
     def _privilege(self, coherence: float | None) -> Privilege | None:
@@ -265,12 +271,19 @@ class PreparedAction:
         """Return the open question to a person, which is asked once for the same action."""
         if settled.decision is not Decision.REQUIRE_CONFIRMATION:
             return None
+        subject, digest = Subject.ACTION, self._bound_digest()
+        summary = summary_of(self._judgement.recordable)
+        if asks_about_price(settled.verdict.findings):
+            subject, summary = Subject.PRICE, _GO_ON_UNPRICED
+            digest = self._context.digest(self._run_id, subject.value)
+            approval = moment.transaction.approval_for(self._run_id, digest)
         if approval is not None and approval.is_open_at(moment.now):
             return approval.id
         return open_approval(
             moment,
-            digest=self._bound_digest(),
-            summary=summary_of(self._judgement.recordable),
+            subject=subject,
+            digest=digest,
+            summary=summary,
             findings=settled.verdict.findings,
             superseded=approval,
         )

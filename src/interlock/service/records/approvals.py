@@ -20,6 +20,8 @@ from interlock.service.records.context import SECOND, Asked, Moment, new_id
 
 _LOOK_AGAIN_S: Final = 30.0
 _LET_GO_S: Final = 1.0
+_AT_CLIENT: Final = (Subject.ACTION, Subject.PRICE)
+"""What a client may ask at its own prompt: both come with an action that it shows."""
 
 
 def open_approval(
@@ -68,13 +70,16 @@ def settle_elsewhere(moment: Moment, approval_id: str) -> None:
     """Close a question that a person answered with yes where their client asked it as well."""
     found = moment.transaction.approval(approval_id)
     if found is not None and found.state is ApprovalState.PENDING:
+        # What was asked of the whole run stays answered; what was asked of one action is over.
+        is_of_run = found.subject is Subject.PRICE
+        state = ApprovalState.GRANTED if is_of_run else ApprovalState.CANCELLED
         note = "somebody at the client's own prompt let it through"
-        moment.append(ApprovalDecided(id=found.id, state=ApprovalState.CANCELLED, note=note))
+        moment.append(ApprovalDecided(id=found.id, state=state, note=note))
 
 
 def answer_at_client(asked: Asked, approval: Approval, *, agreed: bool) -> Work[Approval]:
     """Return the work of taking a client's word on one action: it lets nothing else happen."""
-    if asked.principal.kind is not PrincipalKind.PERSON or approval.subject is not Subject.ACTION:
+    if asked.principal.kind is not PrincipalKind.PERSON or approval.subject not in _AT_CLIENT:
         raise NotPermittedError(
             f"{asked.principal.kind.value} `{asked.principal.name}` may not answer this: whoever a"
             " client asks decides about the one action that it shows"
