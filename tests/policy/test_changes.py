@@ -209,6 +209,27 @@ def test_what_is_looser_than_before_is_told(old: str, new: str, places: list[str
     assert loosenings_between(before, before, KNOWN) == ()
 
 
+_PRICE = "[[budgets.prices]]\nmodel = 'mine'\ninput-usd = {}\noutput-usd = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_looser"),
+    [
+        ("", _PRICE.format(1, 2), False),
+        ("", _PRICE.format(0, 0), True),
+        (_PRICE.format(1, 2), _PRICE.format(1, 1), True),
+        (_PRICE.format(1, 2), "", True),
+    ],
+    ids=["a first price", "for free", "a lower one", "taken away"],
+)
+def test_a_first_price_is_not_looser_than_none(old: str, new: str, *, is_looser: bool) -> None:
+    before, after = merged(old).policy, merged(new).policy
+    unpriced = msgspec.structs.replace(KNOWN, unpriced_models=frozenset({"mine"}))
+
+    assert bool(loosenings_between(before, after, unpriced)) is is_looser
+    assert loosenings_between(before, after, KNOWN) != ()
+
+
 def test_the_users_policy_is_what_is_left_without_the_projects() -> None:
     both, alone = merged("[limits]\nnesting = 20", "[limits]\nnesting = 8"), merged("")
     found = msgspec.structs.replace(both, find_user_level=lambda: alone)

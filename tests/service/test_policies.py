@@ -200,6 +200,19 @@ def test_a_looser_policy_does_not_open_a_ledger_that_has_an_operator(
         assert len(_adopted(interlock, LEDGER_RUN)) == 1
 
 
+def test_a_price_for_a_model_that_no_list_knows_needs_no_operator(
+    reopened: OpenInterlock,
+) -> None:
+    price = "[[budgets.prices]]\nmodel = '{}'\ninput-usd = 0.5\noutput-usd = 1.5\n"
+    with reopened() as interlock:
+        operator_of(interlock)
+
+    with reopened(price.format("mine")) as interlock:
+        assert interlock.run("t").usage({"input_tokens": 2}, model="mine").cost_micros == 1
+    with pytest.raises(NotPermittedError, match=r"`budgets\.prices\.gpt-5`: set to"):
+        reopened(price.format("gpt-5"))
+
+
 def test_an_operator_takes_a_looser_policy(interlock: Interlock) -> None:
     token = operator_of(interlock)
     interlock.adopt(gates_with(_TIGHT))

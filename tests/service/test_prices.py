@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 from interlock.policy.config.run_sections import Price
-from interlock.service.records.prices import Prices, _cost_by_list
+from interlock.service.records.prices import Prices, _cost_by_list, is_listed
 
 A_MILLION_IN = TokenUsage(input_tokens=1_000_000)
 A_THOUSAND_OF_EACH = TokenUsage(input_tokens=1000, output_tokens=1000)
@@ -267,3 +267,9 @@ def test_the_sample_price_is_what_the_list_says() -> None:
 
     assert listed.total_price == Decimal("1.25")
     assert Prices().cost_micros("gpt-5", A_MILLION_IN, at=A_DAY) == 1_250_000
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "GPT-5 ", "llama-3.3-70b-versatile", "qwen3-coder"])
+def test_a_model_is_listed_by_whatever_provider(model: str) -> None:
+    assert is_listed(model)
+    assert not is_listed("nobody-knows-this")

@@ -73,6 +73,8 @@ class KnownRules(msgspec.Struct, frozen=True, kw_only=True):
     commands: Mapping[str, str]
     """The id of each rule about commands, to its own decision."""
     secrets: frozenset[str]
+    unpriced_models: frozenset[str] = frozenset()
+    """Models whose cost nobody knows unless the policy says it."""
 
 
 Value = bool | int | str | tuple[str, ...] | frozenset[Carrier] | Mapping[str, object]
@@ -114,6 +116,7 @@ class Layer(NamedTuple):
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
 _PRESET = Leaf("preset")
+_PRICES = "budgets.prices"
 _PROFILE = Leaf("stops.profile")
 _COMPLETION = Leaf("reviews.completion")
 _GATES = "reviews.gates"
@@ -449,11 +452,20 @@ def loosened_places(old: Policy, new: Policy, known: KnownRules) -> Iterator[Lea
         floor, value = _standing(leaf, before, known), _standing(leaf, after, known)
         if floor is None:
             # Where nothing stood, something more is a limit more, unless it can be either.
-            is_looser = leaf.key.tighter is Tighter.USER_ONLY
+            is_looser = leaf.key.tighter is Tighter.USER_ONLY and not _is_first_price(
+                leaf, value, known
+            )
         else:
             is_looser = value is None or _is_looser(leaf.key, value, than=floor)
         if is_looser:
             yield leaf
+
+
+def _is_first_price(leaf: Leaf, value: Value | None, known: KnownRules) -> bool:
+    """Whether a model whose cost nobody knew is given one; for free would be looser."""
+    if leaf.key_path != _PRICES or leaf.entry not in known.unpriced_models:
+        return False
+    return isinstance(value, Mapping) and any(value.values())
 
 
 def _is_looser(key: Key, value: Value, *, than: Value) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
+from msgspec.structs import replace
+
 from interlock.errors import NotPermittedError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
@@ -22,6 +24,7 @@ from interlock.ports import Policies
 from interlock.service.policies.builtin_rules import known_rules
 from interlock.service.policies.policy_book import known_policy
 from interlock.service.records.context import Context, Moment, engine
+from interlock.service.records.prices import is_listed
 
 _MOST_SHOWN = 8
 
@@ -103,7 +106,10 @@ def _refuse_looser(
             "the policy that counted in this ledger is not known, and whether this one is looser"
             f" cannot be said: {_way(project)}"
         )
-    looser = loosenings_between(counts, own.policy, known_rules())
+    named = {price.model for price in own.policy.budgets.prices}
+    unpriced = frozenset(model for model in named if not is_listed(model))
+    known = replace(known_rules(), unpriced_models=unpriced)
+    looser = loosenings_between(counts, own.policy, known)
     if looser:
         more = len(looser) - _MOST_SHOWN
         shown = "; ".join(looser[:_MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")

@@ -63,6 +63,22 @@ class Prices:
         return None if listed is None else _cost_by_list(listed, counted, at)
 
 
+def is_listed(model: str) -> bool:
+    """Whether a price list knows a model, by whatever provider's name."""
+    name = _plain(model)
+    if _listed(name) is not None:
+        return True
+    try:
+        from genai_prices.data import providers  # noqa: PLC0415 - an extra, slow to load
+    except ImportError:
+        return False
+    return any(
+        each.find_model(name) is not None
+        or any(model.id.lower().endswith(f"/{name}") for model in each.models)
+        for each in providers
+    )
+
+
 def _plain(model: str) -> str:
     return model.strip().lower()
 
