@@ -150,7 +150,7 @@ def test_no_token_but_an_operators_does_anything(scene: _Scene, operation: str, 
     "kind", [PrincipalKind.OPERATOR, PrincipalKind.PERSON, PrincipalKind.SYSTEM]
 )
 def test_nobody_opens_a_ledger_as_an_operator(kind: PrincipalKind) -> None:
-    with pytest.raises(NotPermittedError, match="which nobody becomes by saying so"):
+    with pytest.raises(NotPermittedError, match="which cannot be claimed"):
         Interlock.open(":memory:", principal=Principal(kind=kind, name="ada"))
 
 
@@ -437,7 +437,7 @@ def test_whoever_descends_from_a_run_decides_nothing(place: _Place, tmp_path: Pa
     assert len(told) == 6
     for name, (code, said) in told.items():
         assert (name, code) == (name, 1)
-        assert "descends from run" in str(said), name
+        assert "was started by run" in str(said), name
 
 
 def test_a_person_beside_an_agent_decides(place: _Place) -> None:
@@ -572,7 +572,7 @@ def test_a_run_may_be_started_for_its_client() -> None:
         state = interlock.run("t", process=os.getppid()).state
 
         assert state.process == next(ancestors())
-        with pytest.raises(NotPermittedError, match="descends from run"):
+        with pytest.raises(NotPermittedError, match="was started by run"):
             interlock.unlock("ada", PASSPHRASE)
 
 
@@ -593,7 +593,7 @@ def test_a_run_goes_on_in_another_process_only_after_its_own() -> None:
         assert run.state.process == next(ancestors())
         resumed = [each for each in run.ledger if isinstance(each.event, RunResumed)]
         assert [each.by for each in resumed] == [agent_named("agent")]
-        with pytest.raises(NotPermittedError, match="descends from run"):
+        with pytest.raises(NotPermittedError, match="was started by run"):
             interlock.unlock("ada", PASSPHRASE)
 
 

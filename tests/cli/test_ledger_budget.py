@@ -111,7 +111,7 @@ def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
             "`nobody/x` is not an account: expected one of `run/...`, `tree/...`, `agent/...`,"
             " `project-day/...`",
         ),
-        ("agent/", "`agent/` names nobody: expected such as `agent/NAME`"),
+        ("agent/", "`agent/` is not a name: expected such as `agent/NAME`"),
         ("agent/nobody", "nothing was ever charged to `agent/nobody`, and it has no limit"),
         ("run/ledger", "`ledger` is the ledger's own chain: it spends nothing"),
         ("run/nobody", "there is no run `nobody`: look at `interlock runs`"),

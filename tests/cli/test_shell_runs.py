@@ -371,7 +371,7 @@ def test_what_a_script_starts_decides_nothing(place: str) -> None:
         "interlock halt $RUN --reason mine; echo $?"
     )
 
-    assert "this process descends from run" in done.stderr
+    assert "this process was started by run" in done.stderr
     assert done.stdout.splitlines()[-1] == "1"
 
 

@@ -195,7 +195,7 @@ def test_silence_is_never_consent_and_nobody_decides_too_late(place: Place, crew
         again = run.command(FORCE)
 
         assert isinstance(late, DecidedError)
-        assert "ran out 0 s ago" in str(late)
+        assert "expired 0 s ago" in str(late)
         assert again.waits_for_person
         assert again.approval_id != approval
         assert [each.state for each in interlock.approvals("expired")] == [ApprovalState.EXPIRED]

@@ -71,7 +71,7 @@ def test_a_wrong_passphrase_is_refused(browser: Browser, served: Served):
         stranger.page.get_by_label("Passphrase").fill("wrong")
         stranger.page.get_by_role("button", name="Sign in", exact=True).click()
 
-        expect(stranger.page.get_by_role("alert")).to_contain_text("You were not let in.")
+        expect(stranger.page.get_by_role("alert")).to_contain_text("Sign-in failed.")
         assert serious_findings(stranger.page) == []
 
 
@@ -87,7 +87,7 @@ def test_the_token_of_an_agent_opens_nothing(browser: Browser, served: Served):
     with desktop(browser, served) as opened:
         sign_in_by_token(opened, served.tokens["agent"])
 
-        expect(opened.page.get_by_role("alert")).to_contain_text("You were not let in.")
+        expect(opened.page.get_by_role("alert")).to_contain_text("Sign-in failed.")
 
 
 def sign_in_by_token(opened: Desktop, token: str) -> None:
@@ -99,7 +99,7 @@ def sign_in_by_token(opened: Desktop, token: str) -> None:
 
 def test_a_question_arrives_while_somebody_looks(ada: Desktop, run: Run):
     ada.is_live()
-    expect(ada.page.locator("[data-part=waits]")).to_contain_text("All clear")
+    expect(ada.page.locator("[data-part=waits]")).to_contain_text("No question to answer")
 
     asked(run)
 
@@ -160,7 +160,7 @@ def test_decides_by_mouse(
     ada.page.get_by_label("Note").fill("it is the release branch")
     ada.page.get_by_role("button", name=button).click()
 
-    expect(ada.page.get_by_text("All clear")).to_be_visible()
+    expect(ada.page.get_by_text("No question to answer")).to_be_visible()
     found = served.desk.ledger.rows.approval(approval)
     assert found is not None
     assert (found.state, found.note, found.decided_by) == (
@@ -188,7 +188,7 @@ def test_decides_by_keys_one_arms_and_enter_decides(
     ada.page.keyboard.press(keys)
     ada.page.keyboard.press("Enter")
 
-    expect(ada.page.get_by_text("All clear")).to_be_visible()
+    expect(ada.page.get_by_text("No question to answer")).to_be_visible()
     assert state_of(served, approval) is state
 
 
@@ -260,7 +260,7 @@ def test_an_answer_that_does_not_arrive_can_be_sent_again(ada: Desktop, served: 
     ada.page.unroute("**/inbox/*")
     ada.page.get_by_role("button", name="Send again").click()
 
-    expect(ada.page.get_by_text("All clear")).to_be_visible()
+    expect(ada.page.get_by_text("No question to answer")).to_be_visible()
     assert state_of(served, approval) is ApprovalState.DENIED
     ada.complaints.clear()  # the browser tells of the request that failed
 
@@ -325,7 +325,7 @@ def test_list_and_question_are_two_pages_on_a_phone(browser: Browser, served: Se
         assert box["height"] >= 44
         button.click()
 
-        expect(phone.page.get_by_text("All clear")).to_be_visible()
+        expect(phone.page.get_by_text("No question to answer")).to_be_visible()
         assert state_of(served, approval) is ApprovalState.GRANTED
         assert phone.complaints == []
 
@@ -338,7 +338,7 @@ def test_reads_and_decides_without_script(browser: Browser, served: Served, run:
 
         plain.page.get_by_role("button", name="Deny").click()
 
-        expect(plain.page.get_by_text("All clear")).to_be_visible()
+        expect(plain.page.get_by_text("No question to answer")).to_be_visible()
     assert state_of(served, approval) is ApprovalState.DENIED
 
 

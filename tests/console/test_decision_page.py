@@ -125,7 +125,7 @@ def test_a_step_shows_every_check_and_what_was_said(told: Scene) -> None:
 
     view = view_of(told, run.id, seq)
 
-    assert view.heading == "A person must say how it goes on"
+    assert view.heading == "A person must decide"
     assert {"coherence", "budget", "rework", "slope"} <= {check.code for check in view.checks}
     assert any("went round" in reason for reason in view.reasons)
     assert "Let me run the test again." in html_of(told, run.id, seq)
@@ -162,7 +162,7 @@ def test_one_answer_is_replayed_where_it_is_looked_at(tmp_path: Path) -> None:
     with scene(tmp_path, replay=replay) as told:
         run_id, seq = asked(told, COMMAND)
         where = {"run": run_id, "seq": str(seq)}
-        assert "not replayed since the server began" in html_of(told, run_id, seq)
+        assert "not replayed since the server started" in html_of(told, run_id, seq)
 
         done = told.act(decision_page.replay_record_act, where)
 
@@ -172,7 +172,7 @@ def test_one_answer_is_replayed_where_it_is_looked_at(tmp_path: Path) -> None:
         told.desk.checks.note_replay(
             ReplayResult(run=run_id, at=1, records=seq, answers=1, differences={seq: (differs,)})
         )
-        assert "another answer" in html_of(told, run_id, seq)
+        assert "different answer" in html_of(told, run_id, seq)
 
 
 def test_where_nothing_replays_it_is_said(told: Scene) -> None:

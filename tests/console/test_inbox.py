@@ -57,7 +57,7 @@ def test_every_question_shows_the_code_that_is_typed_for_it(at_work: Scene, aske
 
     assert all(f">{code_of(each)}</code>" in html for each in asked_in_order(asked))
     assert f"interlock approve {code_of(asked.push)}" in shown(at_work, asked.push)
-    assert f"interlock choose {code_of(asked.review)}" in shown(at_work, asked.review)
+    assert f"interlock review resolve {code_of(asked.review)}" in shown(at_work, asked.review)
 
 
 def asked_in_order(asked: Asked) -> list[str]:
@@ -97,7 +97,7 @@ def test_an_edit_is_told_line_by_line(at_work: Scene, asked: Asked):
 def test_a_review_is_told_by_gates_and_attempts(at_work: Scene, asked: Asked):
     html = shown(at_work, asked.review)
 
-    assert "The review “before-merge” failed twice. How does it go on?" in html
+    assert "The review “before-merge” failed twice. Retry, skip or abort?" in html
     assert '<span class="c-block">said FAIL</span>' in html
     assert '<span class="c-block">PASS refused</span>' in html
     assert "no check: only what was said" in html
@@ -107,10 +107,10 @@ def test_a_review_is_told_by_gates_and_attempts(at_work: Scene, asked: Asked):
 def test_a_held_run_is_told_with_why_and_what_it_did(at_work: Scene, asked: Asked):
     html = shown(at_work, asked.resume)
 
-    assert "It goes round in circles. May it go on?" in html
+    assert "It repeats itself. May it resume?" in html
     assert "continue.loop" in html
     assert html.count("pytest -q tests/test_importer.py -k bom") >= 3
-    assert "then it is stopped" in html
+    assert "then the run is stopped" in html
 
 
 def test_a_question_is_found_by_the_beginning_of_its_id(at_work: Scene, asked: Asked):
@@ -139,7 +139,7 @@ def test_what_was_not_shown_is_not_decided(at_work: Scene, asked: Asked):
 
     assert isinstance(page, Page)
     assert page.status == 409
-    assert "not what you were shown" in at_work.html(page)
+    assert "The question changed since you opened it" in at_work.html(page)
     assert 'value="keep me"' in at_work.html(page)
     assert state_of(at_work, asked.push) is ApprovalState.PENDING
 
@@ -177,13 +177,13 @@ def test_a_review_goes_on_as_it_was_chosen(at_work: Scene, asked: Asked):
     assert state_of(at_work, asked.review) is ApprovalState.GRANTED
 
 
-def test_what_ran_out_is_no_denial(at_work: Scene, asked: Asked):
+def test_what_expired_is_no_denial(at_work: Scene, asked: Asked):
     at_work.clock.forward(seconds=7200)
 
     html = shown(at_work, asked.flush)
 
-    assert "ran out" in html
-    assert "silence is no consent" in html
+    assert ">expired</span>" in html
+    assert "so nothing was allowed" in html
     assert "denied" not in html
     assert "data-decide" not in html
 
@@ -204,7 +204,7 @@ def test_nothing_waits_is_a_good_state(at_work: Scene):
     html = at_work.html(at_work.page(inbox_page, {}))
 
     assert "<h1>Nothing waits for you</h1>" in html
-    assert "All clear" in html
+    assert "No question to answer" in html
 
 
 def test_a_viewer_looks_and_does_not_decide(at_work: Scene, asked: Asked):
@@ -213,7 +213,7 @@ def test_a_viewer_looks_and_does_not_decide(at_work: Scene, asked: Asked):
 
     html = at_work.html(question_page(looks))
 
-    assert "Only an operator decides." in html
+    assert "Only an operator may decide." in html
     assert 'value="approve" disabled' in html
 
 

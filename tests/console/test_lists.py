@@ -30,7 +30,7 @@ def overview_of(at_work: Scene, **query: str) -> str:
 def test_a_new_ledger_says_how_to_begin(at_work: Scene):
     html = overview_of(at_work)
 
-    assert "No run yet. Three commands get one." in html
+    assert "No runs yet. Start with one of these." in html
     assert "interlock init" in html
 
 
@@ -41,7 +41,7 @@ def test_the_heading_is_the_news(at_work: Scene):
 
     heading = "5 questions wait for you. 2 agents are at work, 3 wait for an answer, 1 is paused."
     assert f"<h1>{heading}</h1>" in html
-    assert html.index("Waits for you") < html.index("Open runs") < html.index("Today")
+    assert html.index("Waiting for you") < html.index("Open runs") < html.index("Today")
 
 
 def test_children_stand_below_their_parents(at_work: Scene):
@@ -188,4 +188,4 @@ def test_whatever_names_a_run_is_text(at_work: Scene):
 
 
 def test_the_keys_are_listed(at_work: Scene):
-    assert "approve, or let go on: arms it" in at_work.html(at_work.page(keys_page, {}))
+    assert "approve or resume, then Enter to confirm" in at_work.html(at_work.page(keys_page, {}))

@@ -72,8 +72,8 @@ def test_checks_and_replays_where_somebody_looks(ada: Desktop, told: Scene, run:
     ada.go(f"/runs/{run.id}")
     trust = ada.page.locator("#trust")
 
-    trust.get_by_role("button", name="Check the chain").click()
-    expect(trust).to_contain_text("whole, checked just now")
+    trust.get_by_role("button", name="Verify").click()
+    expect(trust).to_contain_text("intact, verified just now")
     trust.get_by_role("button", name="Replay").click()
     expect(trust).to_contain_text("answers the same")
 
@@ -90,8 +90,8 @@ def test_stops_a_run_and_lets_it_go_on(ada: Desktop, told: Scene) -> None:
     ada.page.get_by_label("Why must it stop?").fill("wrong branch")
     ada.page.get_by_role("button", name="Stop run").click()
     expect(ada.page.locator(".notice")).to_contain_text("wrong branch")
-    ada.page.get_by_label("Why may it go on?").fill("it was the right one")
-    ada.page.get_by_role("button", name="Let it go on").click()
+    ada.page.get_by_label("Why may it resume?").fill("it was the right one")
+    ada.page.get_by_role("button", name="Resume run").click()
     expect(ada.page.locator(".head")).to_contain_text("at work")
 
 
@@ -134,11 +134,11 @@ def test_speaks_to_the_loop(ada: Desktop) -> None:
     ada.page.get_by_role("button", name="Add").click()
     expect(ada.page.locator("#notes")).to_contain_text("look at <b>this</b>")
 
-    ada.page.get_by_label("Something wrong?").fill("something is odd")
+    ada.page.get_by_label("Reason").fill("something is odd")
     ada.page.get_by_role("button", name="Freeze the loop").click()
     expect(ada.page.get_by_role("alert")).to_contain_text("something is odd")
-    ada.page.get_by_label("Why may it go on?").fill("it was nothing")
-    ada.page.get_by_role("button", name="Let it go on").click()
+    ada.page.get_by_label("Why may it resume?").fill("it was nothing")
+    ada.page.get_by_role("button", name="Unfreeze the loop").click()
     expect(ada.page.get_by_role("alert")).to_have_count(0)
 
 

@@ -199,7 +199,7 @@ def test_an_empty_run_teaches(told: Scene) -> None:
 
     assert "no steps yet" in html
     assert "no test results yet" in html
-    assert "Nothing was asked or recorded yet." in html
+    assert "No record yet." in html
     assert "None yet. The first is due at step 20." in html
 
 
@@ -307,7 +307,7 @@ def test_edits_are_put_back_by_whoever_asks_for_it(tmp_path: Path) -> None:
         run = told.interlock.run("edit", workspace=str(work))
         run.apply_edits({"path": "a.txt", "old": "one", "new": "two"})
         (undoable,) = view_of(told, run.id).undoable
-        assert "Can be put back" in html_of(told, run.id)
+        assert "Can be undone" in html_of(told, run.id)
 
         told.act(run_detail_page.undo_act, {"run": run.id, "undo": undoable.id})
 
@@ -323,7 +323,7 @@ def test_a_replay_is_remembered_and_shown(tmp_path: Path) -> None:
             return told.desk.ledger.rows
 
         run = a_run_in_a_loop(told)
-        assert "not replayed since the server began" in html_of(told, run.id)
+        assert "not replayed since the server started" in html_of(told, run.id)
 
         told.act(run_detail_page.replay_act, {"run": run.id})
 
@@ -347,11 +347,11 @@ def test_a_limit_without_a_dimension_is_refused_before_anything_is_asked(told: S
 
 def test_the_chain_of_a_run_is_checked_and_that_is_remembered(told: Scene) -> None:
     run = a_run_in_a_loop(told)
-    assert "not checked since the server began" in html_of(told, run.id)
+    assert "not verified since the server started" in html_of(told, run.id)
 
     told.act(run_detail_page.verify_act, {"run": run.id})
 
-    assert '<span class="c-allow">whole</span>' in html_of(told, run.id)
+    assert '<span class="c-allow">intact</span>' in html_of(told, run.id)
     checked = told.desk.checks.check_of(run.id)
     assert checked is not None
     assert (checked.faults, checked.at) == ((), told.desk.now())

@@ -105,7 +105,7 @@ def test_every_decision_has_its_colour_and_its_word():
     answers = ("allow", "warn", "require-confirmation", "block")
     assert [tone(each) for each in answers] == ["allow", "warn", "ask", "block"]
     assert [word(each) for each in answers] == ["allow", "warn", "ask", "deny"]
-    assert (tone("at work"), tone("expired"), word("expired")) == ("allow", "none", "ran out")
+    assert (tone("at work"), tone("expired"), word("expired")) == ("allow", "none", "expired")
 
 
 def test_another_content_has_another_address():
@@ -151,7 +151,7 @@ def test_coming_in_says_what_is_true_of_this_ledger(names: list[str]):
 
 
 def test_the_first_operator_is_made_on_a_page_of_its_own():
-    made = rendered("setup.html", "Begin", {"code": "c", "refused": "", "name": ""}, _FRAME)
+    made = rendered("setup.html", "Set up", {"code": "c", "refused": "", "name": ""}, _FRAME)
     done = rendered("setup_done.html", "Welcome", {"name": "ada", "recovery_code": "x-y"}, _FRAME)
 
     assert 'name="again"' in made

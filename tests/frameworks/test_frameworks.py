@@ -127,7 +127,7 @@ def test_a_question_that_breaks_is_a_no(
 
     work(run, folder, action_of=broken)
 
-    assert "nobody could say: ZeroDivisionError" in model.results[0]
+    assert "it could not be checked: ZeroDivisionError" in model.results[0]
     assert not (folder / "made").exists()
 
 

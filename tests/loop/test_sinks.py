@@ -297,7 +297,7 @@ def test_a_huge_refusal_is_read_to_its_limit_and_quoted_in_short() -> None:
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
-        (says(b""), "it hung up without a word"),
+        (says(b""), "it closed the connection without an answer"),
         (says(b"SSH-2.0-server\r\n"), "is it a web server?"),
         (says(b"HTTP/1.1 abc\r\n\r\n"), "is it a web server?"),
         (says(OK + b"x: y\r\n" * 200 + b"\r\n"), "is it a web server?"),

@@ -182,9 +182,9 @@ def test_names_what_is_wrong_with_a_budget(text: str, complaint: str):
     [
         ("budgets.run.tokns", "is not a key of the policy; did you mean `budgets.run.tokens`?"),
         ("budgets.run", "is a table; write `budgets.run.*` for everything in it"),
-        ("budgets.prices", "stands in the user's file only and cannot be left to a project"),
-        ("budgets.prices.*", "stands in the user's file only and cannot be left to a project"),
-        ("budgets.prices.m", "stands in the user's file only and cannot be left to a project"),
+        ("budgets.prices", "may be set in the user's file only and cannot be left to a project"),
+        ("budgets.prices.*", "may be set in the user's file only and cannot be left to a project"),
+        ("budgets.prices.m", "may be set in the user's file only and cannot be left to a project"),
     ],
 )
 def test_only_limits_that_exist_can_be_left_to_a_project(permission: str, problem: str):

@@ -184,7 +184,7 @@ def test_names_a_wrong_entry(text: str, complaint: str):
         ("layers.*", "is not a table of the policy"),
         (
             "secrets.fingerprint-key",
-            "stands in the user's file only and cannot be left to a project",
+            "may be set in the user's file only and cannot be left to a project",
         ),
     ],
 )

@@ -55,7 +55,10 @@ def test_a_project_may_use_them_and_only_tighten() -> None:
     assert layered.secrets.patterns == ("B",)
     assert [gate.mode for gate in layered.reviews.gates] == [ReviewMode.BLOCKING]
     for loose, problem in (
-        ("auto_continue.enabled = false", "stops.auto-continue: stands in the user's file only"),
+        (
+            "auto_continue.enabled = false",
+            "stops.auto-continue: may be set in the user's file only",
+        ),
         ("diffSizeThreshold = 8", "diff-size.threshold: `8` is looser than `7` of policy.toml"),
     ):
         (told,) = complaints("diffSizeThreshold = 7", loose)

@@ -183,7 +183,7 @@ def test_a_project_cannot_set_what_is_the_users_alone(text: str):
     [complaint] = complaints(project=text)
 
     assert complaint.endswith(
-        "stands in the user's file only, because an agent can write the project's"
+        "may be set in the user's file only, because an agent can write the project's"
     )
 
 

@@ -1,4 +1,4 @@
-"""What finished runs speak for: with counts, with evidence, and never against a critical rule."""
+"""What finished runs suggest: with counts, with evidence, and never against a critical rule."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_pauses_that_people_always_lift_raise_the_limit() -> None:
         path=("steps", "max-rework-percent"), value="55", before="40"
     )
     assert wrapped([found.title]) == snapshot("""\
-paused for rework 5 times, let go on by a person 5 times: raise `steps.max-rework-percent`
+paused for rework 5 times, resumed by a person 5 times: raise `steps.max-rework-percent`
     from 40 to 55\
 """)
 

@@ -15,7 +15,7 @@ from interlock.service.policies.policy_files import load_policy
 from policy.documents import Document, documents, loaded
 from policy.files import complaints, merged, toml
 
-USER_ONLY = "stands in the user's file only, because an agent can write the project's"
+USER_ONLY = "may be set in the user's file only, because an agent can write the project's"
 PERMISSION = "a project may only tighten: take it out, or list `{}` under"
 
 
@@ -306,7 +306,7 @@ def test_the_command_cannot_even_be_left_to_a_project():
         "[layers]\nproject-may-loosen = ['steps.*', 'steps.checkpoint-command']"
     )
 
-    assert complaint.endswith("stands in the user's file only and cannot be left to a project")
+    assert complaint.endswith("may be set in the user's file only and cannot be left to a project")
 
 
 def test_a_limit_can_be_left_to_a_project():

@@ -16,7 +16,7 @@ from interlock.policy.stops.phrases import mentioned
 from policy.documents import Document, documents, loaded
 from policy.files import LISTS, complaints, merged, toml
 
-USER_ONLY = "stands in the user's file only, because an agent can write the project's"
+USER_ONLY = "may be set in the user's file only, because an agent can write the project's"
 
 
 def stops(user: str, project: str | None = None) -> Stops:
@@ -412,7 +412,7 @@ def test_the_reference_tells_what_each_profile_says():
         ),
         (
             "stops.models",
-            "| `continue-phrases` | a list, each entry text | Phrases of somebody who goes on. |",
+            "| `continue-phrases` | a list, each entry text | Phrases that announce more work. |",
         ),
     ],
 )

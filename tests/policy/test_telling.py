@@ -72,7 +72,7 @@ def test_a_fresh_file_shows_every_line_of_the_defaults(starter: str):
 def test_a_project_file_shows_no_key_that_it_may_not_set():
     starter = project_starter(DEFAULTS, preset=None)
 
-    assert "# `project-may-loosen` stands in the user's file only.\n" in starter
+    assert "# `project-may-loosen` may be set in the user's file only.\n" in starter
     assert "fingerprint-key =" not in starter
 
 
@@ -93,7 +93,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a whole number from 1 to 1000000
 - Default: `300`
-- In a project's file: a smaller number is tighter\
+- In a project's file: a smaller number is stricter\
 """),
         ),
         (
@@ -101,7 +101,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: US dollars from 0 to 1000000, with at most 6 decimal places
 - Default: `1`
-- In a project's file: a smaller number is tighter\
+- In a project's file: a smaller number is stricter\
 """),
         ),
         (
@@ -109,7 +109,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a list, each entry a name, or a glob where a `*` is written
 - Default: `[]`
-- In a project's file: fewer entries are tighter\
+- In a project's file: fewer entries are stricter\
 """),
         ),
         (
@@ -117,7 +117,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a table from the name of a pack to `true` or `false`; what is not named stays on
 - Default: none
-- In a project's file: `true` is tighter\
+- In a project's file: `true` is stricter\
 """),
         ),
         (
@@ -126,7 +126,7 @@ def test_the_reference_names_every_key_and_field():
 - Takes: a table from the name of a command rule to `off`, `observe`, `warn`,
     `allow-with-undo`, `ask` or `deny`; what is not named stays the rule's own decision
 - Default: none
-- In a project's file: a stronger decision is tighter\
+- In a project's file: a stronger decision is stricter\
 """),
         ),
         (
@@ -142,7 +142,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a table with the keys below; what is not named has no limit
 - Default: as the preset says
-- In a project's file: a smaller limit is tighter, and one where none stood\
+- In a project's file: a smaller limit is stricter, and so is a limit where there was none\
 """),
         ),
         (
@@ -150,7 +150,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a whole number from 1 to 604800
 - Default: `900`
-- In a project's file: a larger number is tighter\
+- In a project's file: a larger number is stricter\
 """),
         ),
         (

@@ -92,7 +92,7 @@ def test_a_question_that_ran_out_is_asked_anew_with_the_next_verdict(
     question = used_up(workshop)
     workshop.clock.forward(seconds=601)
     assert workshop.inbox == []
-    with pytest.raises(DecidedError, match="ran out 1 s ago"):
+    with pytest.raises(DecidedError, match="expired 1 s ago"):
         workshop.chooses(question, "skip")
     answer = workshop.says(PASS)
 

@@ -203,7 +203,7 @@ def test_an_overall_pass_with_a_fail_of_a_blocking_gate_is_a_fail(workshop: Work
         ("PASS-through is on", "its first line is `PASS-through is on`"),
         ('{"overall": "PASS"}', "missing required field `rationale`"),
         ('{"overall": "MAYBE", "rationale": "so"}', "`overall` is `MAYBE`"),
-        ("PASS - x\nGATE_VERDICTS:\n[7] PASS - good", "it speaks of a gate `7`"),
+        ("PASS - x\nGATE_VERDICTS:\n[7] PASS - good", "it names a gate `7`"),
     ],
 )
 def test_a_verdict_that_cannot_be_read_counts_and_says_why(

@@ -320,7 +320,7 @@ def test_a_verdict_on_a_gate_that_is_none_of_the_reviews_is_unreadable() -> None
     assert decision.entry is not None
     assert decision.entry.kind is EntryKind.UNREADABLE
     assert decision.reason == snapshot(
-        "attempt 1 of 2: the verdict could not be read: it speaks of a gate `3`; the gates are"
+        "attempt 1 of 2: the verdict could not be read: it names a gate `3`; the gates are"
         " [1] `tests`, [2] `docs`"
     )
 

@@ -174,7 +174,7 @@ def test_the_word_on_a_gate_keeps_its_reason() -> None:
         ),
         (
             "GATE_VERDICTS:\n" + "[1] PASS - x\n" * 201,
-            "it speaks of 201 gates, at most 200 are read",
+            "it names 201 gates, at most 200 are read",
         ),
     ],
 )
@@ -227,7 +227,7 @@ def test_a_structured_verdict_is_read_as_a_table_or_as_json() -> None:
         ),
         (
             {"per_gate": [{"gate": "a", "passed": True, "rationale": "x"}] * 201},
-            "it speaks of 201 gates, at most 200 are read",
+            "it names 201 gates, at most 200 are read",
         ),
     ],
 )

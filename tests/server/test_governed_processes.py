@@ -75,7 +75,7 @@ def test_a_process_below_a_run_decides_nothing(tmp_path: Path, door: str, depth:
         told = msgspec.json.decode(output, type=list[tuple[int, dict[str, object]]])
 
         assert [status for status, _ in told] == [403] * 5
-        assert all("descends from run" in str(each["detail"]) for _, each in told)
+        assert all("was started by run" in str(each["detail"]) for _, each in told)
         free = subprocess.run(
             asking(server, door, token, depth),
             capture_output=True,

@@ -150,7 +150,7 @@ def test_silence_is_not_consent(interlock: Interlock, operator: str, clock: Hand
     clock.forward(seconds=3600)
 
     assert interlock.approvals() == []
-    with pytest.raises(DecidedError, match="ran out 0 s ago: the agent has to ask again"):
+    with pytest.raises(DecidedError, match="expired 0 s ago: the agent has to ask again"):
         interlock.approve(first, token=operator)
     second = _asked(run.command(_FORCE))
     assert second != first

@@ -93,7 +93,7 @@ def test_what_could_not_be_copied_asks_and_says_why():
     assert answer.decision is Decision.REQUIRE_CONFIRMATION
     assert rules_of(answer.verdict) == [RULE, "undo.not-possible"]
     assert answer.verdict.findings[-1].message == (
-        "it could not be put back, so a person is asked: it is too large"
+        "it could not be undone, so a person is asked: it is too large"
     )
 
 

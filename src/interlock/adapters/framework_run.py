@@ -82,7 +82,7 @@ class FrameworkRun:
             answer = await self._answer(tool, arguments)
         except Exception as error:  # noqa: BLE001 - a question that breaks is refused
             why = str(error) if isinstance(error, InterlockError) else type(error).__name__
-            return Permission(refused(f"the call was not made, because nobody could say: {why}"))
+            return Permission(refused(f"the call was not made: it could not be checked: {why}"))
         return Permission(judged(answer), answer, time.monotonic())
 
     async def _answer(self, tool: str, arguments: Mapping[str, object] | str) -> Answer:

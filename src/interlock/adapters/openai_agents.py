@@ -216,7 +216,7 @@ class _Gate:
         is_seen = inner is None or isinstance(inner, GovernedAgent)
         if not is_seen and tool.name not in self._allowed:
             raise InputError(
-                f"tool `{tool.name}` runs another agent, whose calls nobody would see: make it of"
+                f"tool `{tool.name}` runs another agent, whose calls are not checked: make it of"
                 " `governed(agent, run).as_tool(...)`, or name it in `allow`"
             )
         # Last: what others reject is neither asked about nor charged for.

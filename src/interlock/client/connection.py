@@ -319,7 +319,7 @@ def _encoded(body: Mapping[str, object]) -> bytes:
     try:
         return msgspec.json.encode(said)
     except UnicodeEncodeError:
-        raise InputError("half a character stands in what is asked: it cannot be sent") from None
+        raise InputError("the request holds half a character: it cannot be sent") from None
 
 
 def _why(failure: Exception | None) -> str:

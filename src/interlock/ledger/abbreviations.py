@@ -75,7 +75,7 @@ def found_scope(rows: Rows, text: str) -> str:
             raise InputError(f"`{run.id}` is the ledger's own chain: it spends nothing")
         return f"{scope.kind.value}/{run.id}"
     if not scope.name:
-        raise InputError(f"`{text}` names nobody: expected such as `{scope.kind.value}/NAME`")
+        raise InputError(f"`{text}` is not a name: expected such as `{scope.kind.value}/NAME`")
     return scope.id
 
 

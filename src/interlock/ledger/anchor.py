@@ -64,7 +64,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
             anchor = msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InputError(
-                f"this is not an anchor: {error}: hand over what `interlock ledger anchor` printed"
+                f"this is not an anchor: {error}: give what `interlock ledger anchor` printed"
             ) from error
         if anchor.v != _VERSION:
             raise InputError(f"the anchor is of version {anchor.v}: update Interlock")

@@ -145,7 +145,7 @@ class LoopFrozen(DomainEvent, frozen=True, kw_only=True, tag="loop-frozen"):
 
 
 class LoopThawed(DomainEvent, frozen=True, kw_only=True, tag="loop-thawed"):
-    """A person let the loop go on."""
+    """A person unfreeze the loop."""
 
     reason: str
 

@@ -75,7 +75,7 @@ async def _tell(notifier: Notifier, due: Due, room: asyncio.Semaphore) -> None:
             await asyncio.to_thread(notifier.tell, due)
         except Exception as error:  # noqa: BLE001 - whatever fails, it is tried again, and others are told
             fields = {"approval": due.approval.id, "channel": due.channel, "error": str(error)}
-            _log.warning("nobody could be told of a question", extra={"fields": fields})
+            _log.warning("no notification of a question could be sent", extra={"fields": fields})
 
 
 async def archive_what_is_old(desk: Desk) -> None:

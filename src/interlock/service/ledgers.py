@@ -57,8 +57,8 @@ def open_governor(
     """
     if principal is not None and principal.kind not in (PrincipalKind.AGENT, PrincipalKind.USER):
         raise NotPermittedError(
-            f"`principal` is {principal.kind.value} `{principal.name}`, which nobody becomes by"
-            " saying so: leave it out, or name an agent; an operator decides with a token"
+            f"`principal` is {principal.kind.value} `{principal.name}`, which cannot be"
+            " claimed: leave it out, or name an agent; an operator decides with a token"
         )
     found = settings.current_ledger_places()
     judge_by = policy_given(policy)

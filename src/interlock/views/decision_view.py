@@ -46,7 +46,7 @@ _COURSES: Final = {
     Course.GO_ON: "It may go on",
     Course.WAIT: "It waits, and goes on by itself",
     Course.FINISH: "It is done",
-    Course.AWAIT_PERSON: "A person must say how it goes on",
+    Course.AWAIT_PERSON: "A person must decide",
     Course.HALT: "It must stop",
 }
 RULE_ANSWERS: Final = {
@@ -265,10 +265,10 @@ def _gate_lines(event: events.ActionJudged, policy: CompiledPolicy | None) -> It
 
 _OF_RUNS: Final = {
     "budget": "within every limit",
-    "privilege": "nothing is taken from the run",
+    "privilege": "the run has no extra limits",
     "continue": "the run is not held",
-    "approval": "nobody has said no",
-    "undo": "no rule lets it through because it can be put back",
+    "approval": "not denied by a person",
+    "undo": "no rule allows it because it can be undone",
 }
 
 
@@ -315,7 +315,7 @@ def _facts(event: events.Event, state: RunState) -> Iterator[tuple[str, str]]:
     if facts.privilege is not None:
         yield "coherence", f"{facts.privilege.coherence:.2f}, so {facts.privilege.band}"
     if facts.undo is not None and facts.undo.snapshot is not None:
-        yield "copied away", units.counted(facts.undo.snapshot.entries, "file")
+        yield "copied for undo", units.counted(facts.undo.snapshot.entries, "file")
 
 
 def _scope_name(balance: BudgetBalance, state: RunState) -> str:

@@ -25,14 +25,14 @@ from interlock.views.loop_view import (
 
 PAGE: Final = 50
 _SAYINGS: Final = {
-    LoopMode.OFF.value: "What next? The loop is off: nobody asks.",
-    LoopMode.SHADOW.value: "What next? The loop watches, and says what it would do.",
-    LoopMode.ENFORCE.value: "What next? The loop decides, and does what the rails let through.",
+    LoopMode.OFF.value: "The loop is off.",
+    LoopMode.SHADOW.value: "The loop observes: it records what it would do.",
+    LoopMode.ENFORCE.value: "The loop acts within its rails.",
 }
 _MODES: Final = {
-    LoopMode.OFF.value: "Off: nothing is decided",
-    LoopMode.SHADOW.value: "Shadow: it decides and records, and emits nothing",
-    LoopMode.ENFORCE.value: "Enforce: what passes the rails is emitted",
+    LoopMode.OFF.value: "Mode off: it decides nothing",
+    LoopMode.SHADOW.value: "Mode shadow: it decides and records, and does nothing else",
+    LoopMode.ENFORCE.value: "Mode enforce: it does what passes its rails (its limits)",
 }
 _CAME_TO: Final = {
     CycleOutcome.EMITTED: "emitted",
@@ -42,7 +42,7 @@ _CAME_TO: Final = {
     CycleOutcome.FROZEN: "nothing: it is frozen",
     CycleOutcome.CANCELLED: "cancelled by a person",
     CycleOutcome.APPROVAL_REQUIRED: "waits for a person",
-    CycleOutcome.APPROVAL_DENIED: "nothing: a person said no",
+    CycleOutcome.APPROVAL_DENIED: "nothing: a person denied it",
 }
 
 
@@ -170,7 +170,7 @@ def _stages(cycle: CycleView, status: LoopStatus, loop: LoopState) -> tuple[Cycl
 
 def _sensed(snapshot: Snapshot | None, state_hash: str) -> CycleStage:
     if snapshot is None:
-        return CycleStage("SENSE", "nothing was looked at", "it was answered before")
+        return CycleStage("SENSE", "not needed", "the answer was known already")
     count = len(snapshot.readings)
     failed = [each.source for each in snapshot.readings if each.error is not None]
     text = (
@@ -211,9 +211,9 @@ def _because(cycle: CycleView) -> str:
 def _decided_by(cycle: CycleView) -> str:
     decision = cycle.entry.decision
     if decision.short_circuit is not None:
-        return f"nobody was asked: {decision.short_circuit.replace('_', ' ')}"
+        return f"no decider was called: {decision.short_circuit.replace('_', ' ')}"
     if decision.degraded is not None:
-        return f"by {decision.decider}, in place of the model: {decision.degraded}"
+        return f"by {decision.decider}, instead of the model: {decision.degraded}"
     cost = f", {units.dollars(decision.cost_micros)}" if decision.cost_micros else ""
     return f"by {decision.decider}{cost}"
 

@@ -387,7 +387,7 @@ def _decider_stage(decision: CycleDecided) -> Stage:
     text = f"{decision.decider} chose {about}{cost}"
     more = [decision.reasoning]
     if decision.short_circuit is not None:
-        text = f"nobody was asked: {decision.short_circuit.replace('_', ' ')}"
+        text = f"no decider was called: {decision.short_circuit.replace('_', ' ')}"
     if decision.degraded is not None:
         more.append(f"in place of the model: {decision.degraded}")
     if decision.invalid is not None:

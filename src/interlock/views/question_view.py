@@ -125,11 +125,15 @@ _HEADINGS: Final = {
 
 def _heading(kind: str, approval: Approval, *, is_open: bool) -> str:
     if kind == "resume":
-        why = held_in_words(approval.findings) or "it was held"
-        ends = "May it go on?" if is_open else "It asked to go on."
+        why = held_in_words(approval.findings) or "it was paused"
+        ends = "May it resume?" if is_open else "It asked to resume."
         return f"{why[:1].upper()}{why[1:]}. {ends}"
     if kind == "review":
-        return "A review failed. How does it go on?" if is_open else "It asked how to go on."
+        return (
+            "A review failed. Retry, skip or abort?"
+            if is_open
+            else "It asked to retry, skip or abort."
+        )
     return _HEADINGS[kind][not is_open]
 
 

@@ -29,14 +29,14 @@ _BADGES: Final = {
 _CALL: Final = re.compile(r"([\w.:-]{1,100}) ([\[{].*)", re.DOTALL)
 _REVIEW: Final = re.compile(r"review `([^`]+)`")
 _HELD: Final = {
-    "continue.loop": "it goes round in circles",
-    "continue.counting": "it goes round in circles",
+    "continue.loop": "it repeats itself",
+    "continue.counting": "it repeats itself",
     "continue.budget": "its budget is used up",
-    "continue.coherence": "it has lost its way",
-    "continue.rework": "it does its work over again",
+    "continue.coherence": "its coherence is too low",
+    "continue.rework": "it keeps redoing its own work",
     "continue.uncertainty": "it is not sure of what it does",
-    "continue.step-limit": "it went on for long without a person",
-    "continue.total-step-limit": "it took all the steps that it may",
+    "continue.step-limit": "it took many steps without a person",
+    "continue.total-step-limit": "it used all its steps",
 }
 """Why a run was held, in a few words, by the rule that says so."""
 _CHOICE: Final = msgspec.json.Decoder(Choice)
@@ -162,7 +162,7 @@ def _told(approval: Approval, agent: str) -> tuple[str, str]:
             return _of_action(summary, approval.findings)
         case Subject.RESUME:
             why = held_in_words(approval.findings)
-            asks = f"May {agent or 'it'} go on?"
+            asks = f"May {agent or 'it'} resume?"
             return (f"{asks} {why[:1].upper()}{why[1:]}" if why else asks), ""
         case Subject.REVIEW:
             named = _REVIEW.match(summary)

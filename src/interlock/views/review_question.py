@@ -136,13 +136,13 @@ def _ways(ledger: Ledger, approval: Approval, now: int) -> tuple[Way, ...]:
     pending = asked_about(ledger, approval, now)
     if pending is None:
         return ()
-    anew = f"{pending.max_attempts} attempts anew; your words go into the guidance"
+    anew = f"{pending.max_attempts} more attempts; your instructions go to the agent"
     meanings = {
         GateAction.RETRY: f"{anew}. {pending.resets} times reset so far"
         if GateAction.RETRY in pending.choices
         else f"no resets are left: {pending.resets} were used",
-        GateAction.SKIP: "the work goes on; recorded as skipped, not as passed",
-        GateAction.ABORT: "the run ends and cannot be taken up again",
+        GateAction.SKIP: "the run continues; recorded as skipped, not as passed",
+        GateAction.ABORT: "the run ends and cannot be resumed",
     }
     return tuple(
         Way(action=each, meaning=meanings[each], is_open=each in pending.choices)

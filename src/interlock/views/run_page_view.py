@@ -207,7 +207,7 @@ def _needs(state: RunState, pending: Iterable[Approval], now: int) -> Iterator[N
             since=hold.since,
             approval=None,
             expires_at=None,
-            after="it stays so until somebody lets it go on",
+            after="it stays so until an operator resumes it",
         )
     for each in sorted(
         questions, key=lambda each: (each.subject is Subject.ACTION, each.expires_at)
@@ -220,7 +220,7 @@ def _needs(state: RunState, pending: Iterable[Approval], now: int) -> Iterator[N
             since=each.opened_at,
             approval=each.id,
             expires_at=each.expires_at,
-            after=_AFTER.get(each.subject, "it is not let through"),
+            after=_AFTER.get(each.subject, "it is not allowed"),
         )
 
 
@@ -289,7 +289,8 @@ def _saved(records: Iterable[events.Record]) -> Iterator[SavedPoint]:
 
 def answers_text(counts: Mapping[StepDecision, int] | Mapping[Decision, int]) -> str:
     """Return how often each answer was given, such as `18 continue, 9 throttle`."""
-    words = {"require-confirmation": "ask"}
     return ", ".join(
-        f"{count:,} {words.get(str(each), str(each))}" for each, count in counts.items() if count
+        f"{count:,} {each.short if isinstance(each, Decision) else each}"
+        for each, count in counts.items()
+        if count
     )

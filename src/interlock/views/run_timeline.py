@@ -323,7 +323,7 @@ class _Reader:
         if asked is None:
             return
         tone = {ApprovalState.GRANTED: "allow", ApprovalState.DENIED: "block"}.get(event.state, "")
-        said = "ran out" if event.state is ApprovalState.EXPIRED else event.state.value
+        said = event.state.value
         home = self._homes[asked]
         home[asked] = replace(home[asked], come=(Fact(said, tone),))
 

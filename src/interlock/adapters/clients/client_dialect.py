@@ -28,7 +28,7 @@ from interlock.model.hook import (
 _MOST_SESSIONS: Final = 1_000
 _GOVERNED: Final = (
     "Interlock governs this session: each call of a tool is judged before it happens. A call that"
-    " is refused comes back with the reason and what to do instead; do not try to get round it."
+    " is refused comes back with the reason and what to do instead; do not try to bypass it."
     " Where a person has to agree, go on with something else, and make the same call again later."
 )
 

@@ -33,7 +33,7 @@ from interlock.errors import InputError, UnavailableError
 TRUSTED: Final = frozenset(("trusted", "managed"))
 """What Codex calls a hook that it runs."""
 BY_HAND: Final = (
-    "Codex skips hooks that are not trusted, without a word: start `codex`, type `/hooks`, and"
+    "Codex skips hooks that are not trusted, silently: start `codex`, type `/hooks`, and"
     " trust those of Interlock"
 )
 _WITHIN_S: Final = 30

@@ -18,7 +18,7 @@ from interlock.errors import InputError, UnavailableError
 _ENDS_WITHIN_S: Final = 5.0
 _DIES_WITHIN_S: Final = 2.0
 _NO_PIPES: Final = (
-    "standard input and output are not pipes: a client runs this and speaks MCP through them;"
+    "standard input and output are not pipes: a client starts this and sends MCP through them;"
     " `--listen` serves HTTP instead"
 )
 

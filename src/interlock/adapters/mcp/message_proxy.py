@@ -222,7 +222,7 @@ class MessageProxy:
         method = self._open.pop(request_id, None)
         if method is None and message.result is not None:
             # Some clients take `"1"` for the answer to `1`: nobody would have looked at it.
-            _LOG.warning("the server answered what nobody had asked: dropped")
+            _LOG.warning("the server sent an answer without a request: dropped")
             return
         if method == LIST:
             line = await self._listed(message, line)

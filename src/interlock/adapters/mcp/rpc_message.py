@@ -75,7 +75,7 @@ def client_message(line: bytes) -> ClientMessage:
         raise InputError(f"this is no JSON-RPC message: {error}; nothing was done") from error
     if twice is not None:
         raise InputError(
-            f"the message names `{twice[:64]}` twice in one object: nobody knows which one counts"
+            f"the message names `{twice[:64]}` twice in one object: it is unclear which one counts"
         )
     return message
 

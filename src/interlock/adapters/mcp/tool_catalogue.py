@@ -143,6 +143,6 @@ def _tools_in(listed: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
             raise InputError("the server lists a tool without a name")
         if name in names:
             # One could be what it always was, and the other what the model reads.
-            raise InputError(f"the server lists `{name}` twice: nobody knows which one counts")
+            raise InputError(f"the server lists `{name}` twice: it is unclear which one counts")
         names.add(name)
         yield tool

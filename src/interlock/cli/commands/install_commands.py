@@ -286,7 +286,7 @@ def _trust(plan: Plan, manner: _Manner) -> Sequence[str]:
         change = trust_given(hooks)
     except InterlockError as error:
         return (str(error),)
-    _tell("Codex runs only hooks that a person trusts, and skips others without a word.")
+    _tell("Codex runs only hooks that a person trusts, and skips others silently.")
     _tell(change.difference() if manner.diff else _in_short(change))
     if not manner.agreed("Trust these hooks now?"):
         return (BY_HAND,)

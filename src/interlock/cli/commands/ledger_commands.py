@@ -396,9 +396,7 @@ def _warnings(outcome: Recovered) -> Iterator[str]:
         lost = units.counted(len(outcome.lost_policies), "policy text")
         yield f"{lost} could not be read: what was decided under them cannot be replayed"
     if any(run.run_id == LEDGER_RUN for run in outcome.losses):
-        yield (
-            "who was let in or let go at the end is not known: look at `interlock operator list`"
-        )
+        yield ("the last changes of operators are not known: look at `interlock operator list`")
     if not outcome.has_same_id:
         yield "the ledger's id could not be read: it has a new one"
     if not outcome.has_same_digests:

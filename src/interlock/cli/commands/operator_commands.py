@@ -99,7 +99,7 @@ def list_command() -> None:
         ]
         for each in found
     ]
-    nobody = "nobody may decide here yet: `interlock setup` makes the first operator"
+    nobody = "there is no operator yet: `interlock setup` makes the first operator"
     lines = table_lines(_COLUMNS, rows, width=terminal_width()) if found else [(Span(nobody),)]
     show(found, lines)
 

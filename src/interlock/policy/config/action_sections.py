@@ -36,22 +36,22 @@ class Limits(Section, title="Limits"):
 
     command_bytes: int = key(
         (
-            "A command line longer than this is not parsed: its size is the finding. Long"
+            "The longest command line that is parsed, in bytes; a longer one is a finding. Long"
             " here-documents with a quoted delimiter do not count."
         ),
         Number(1024, 1_048_576, tighter=Tighter.SMALLER),
         default=8192,
     )
     content_bytes: int = key(
-        "Content and parameters larger than this are not scanned: size is the finding.",
+        "The largest content that is scanned, in bytes; a larger one is a finding.",
         Number(1024, 16_777_216, tighter=Tighter.SMALLER),
         default=1_048_576,
     )
     nesting: int = key(
-        "How deep commands may stand inside commands before depth is the finding.",
+        "How deep commands may be nested inside commands; deeper ones are a finding.",
         Number(4, 64, tighter=Tighter.SMALLER),
         default=24,
-        more="Each `bash -c`, `$(...)` and the like is one step deeper.",
+        more="Each `bash -c`, `$(...)` and the like is one level deeper.",
     )
 
 
@@ -147,8 +147,8 @@ properties.url = { type = "string", pattern = "^https://" }
     )
     idempotent: tuple[str, ...] = key(
         (
-            "The tools of which a call that was answered before, with the same parameters"
-            " in the same run, returns the recorded answer."
+            "Tools that are safe to repeat: the same call in the same run returns the recorded"
+            " answer."
         ),
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
         default=(),
@@ -163,45 +163,47 @@ class ToolNames(Section, title="What the name of a tool says"):
     """The words by which a tool's name tells what it does."""
 
     runs: tuple[str, ...] = key(
-        "Words of tools that run commands, code or statements.",
+        "Words in the names of tools that run commands, code or statements.",
         _WORDS_OF_NAMES,
         more=(
             "Any text that such a tool is given may be a command. Names are read as words, whatever"
             " their case and whatever stands between them."
         ),
     )
-    queries: tuple[str, ...] = key("Words of tools that ask a database.", _WORDS_OF_NAMES)
+    queries: tuple[str, ...] = key(
+        "Words in the names of tools that query a database.", _WORDS_OF_NAMES
+    )
     writes: tuple[str, ...] = key(
-        "Words of tools that write, move or remove.",
+        "Words in the names of tools that write, move or remove.",
         _WORDS_OF_NAMES,
         more="The paths that such a tool is given count as written.",
     )
     files: tuple[str, ...] = key(
-        "Words for what is written, where that is files: such a tool must show which.",
+        "Words in tool names that mean files; a tool that writes them must name the path.",
         _WORDS_OF_NAMES,
     )
     acts: tuple[str, ...] = key(
-        "Words of tools whose call says nothing of how much it does.", _WORDS_OF_NAMES
+        "Words in the names of tools whose calls do not show how much they do.", _WORDS_OF_NAMES
     )
     stores: tuple[str, ...] = key(
-        "Words for what holds much: a tool that deletes one does not say how much goes with it.",
+        "Words for large stores, such as a bucket: deleting one deletes an unknown amount.",
         _WORDS_OF_NAMES,
     )
     reads: tuple[str, ...] = key(
-        "Words that the names of tools begin with that only look, wait or stop.",
+        "First words of the names of tools that only read, wait or stop.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
     )
     opaque: str = key(
         (
-            "The answer to a tool that can run or write by its name, and shows nothing that is"
-            " understood."
+            "The decision about a tool that runs or writes by its name, but whose parameters"
+            " cannot be understood."
         ),
         Choice(SWITCHABLE_OUTCOMES),
         default="require-confirmation",
-        more='"off" lets such calls pass without a word.',
+        more='"off" allows such calls silently.',
     )
     trusted: tuple[str, ...] = key(
-        "The tools of which that is not asked: exact names, or globs where a `*` is written.",
+        "Tools that `opaque` does not apply to: exact names, or globs where a `*` is written.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
         default=(),
     )
@@ -214,17 +216,21 @@ class ParameterNames(Section, title="What the name of a parameter says"):
     whatever stands between them.
     """
 
-    command: tuple[str, ...] = key("Names of command lines.", _WORDS_OF_NAMES)
+    command: tuple[str, ...] = key("Names of parameters that hold command lines.", _WORDS_OF_NAMES)
     arguments: tuple[str, ...] = key(
-        "Names of the arguments of a program, or of another tool.", _WORDS_OF_NAMES
+        "Names of parameters that hold the arguments of a program or another tool.", _WORDS_OF_NAMES
     )
-    code: tuple[str, ...] = key("Names of code.", _WORDS_OF_NAMES)
-    query: tuple[str, ...] = key("Names of statements for a database.", _WORDS_OF_NAMES)
-    path: tuple[str, ...] = key("Names of paths.", _WORDS_OF_NAMES)
-    content: tuple[str, ...] = key("Names of text that is written.", _WORDS_OF_NAMES)
-    patch: tuple[str, ...] = key("Names of patches.", _WORDS_OF_NAMES)
+    code: tuple[str, ...] = key("Names of parameters that hold code.", _WORDS_OF_NAMES)
+    query: tuple[str, ...] = key(
+        "Names of parameters that hold database statements.", _WORDS_OF_NAMES
+    )
+    path: tuple[str, ...] = key("Names of parameters that hold paths.", _WORDS_OF_NAMES)
+    content: tuple[str, ...] = key(
+        "Names of parameters that hold the text to write.", _WORDS_OF_NAMES
+    )
+    patch: tuple[str, ...] = key("Names of parameters that hold patches.", _WORDS_OF_NAMES)
     data: tuple[str, ...] = key(
-        "Names of prose, patterns and contents, which are no commands whatever they say.",
+        "Names of parameters that hold prose, patterns or content: never read as commands.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
     )
 
@@ -235,38 +241,38 @@ class DestructiveOps(
     """Which rule packs judge commands, and what counts as scratch."""
 
     enabled: bool = key(
-        "Whether commands are judged by what they would destroy, send or run.", Flag(), default=True
+        "Whether commands are checked for what they would destroy, send or run.",
+        Flag(),
+        default=True,
     )
     unresolved: str = key(
-        "The answer to a command that cannot be parsed or is only known at run time.",
+        "The decision about a command that cannot be parsed or is only known at run time.",
         Choice(SWITCHABLE_OUTCOMES),
         default="warn",
-        more=(
-            '`$CMD -rf /` and `eval "$x"` are such commands. "off" lets them pass without a word.'
-        ),
+        more=('`$CMD -rf /` and `eval "$x"` are such commands. "off" allows them silently.'),
     )
     scratch_folders: tuple[str, ...] = key(
-        "Folder names inside a project whose contents can be made again.",
+        "Names of folders in a project whose contents can be generated again.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
-        more="Removing them is no loss.",
+        more="Deleting them is allowed.",
     )
     temp_folders: tuple[str, ...] = key(
         "Folders outside of projects whose contents are temporary.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
-        more="A variable stands for its value.",
+        more="Environment variables are replaced by their values.",
     )
     protected_branches: tuple[str, ...] = key(
-        "Git branches whose history belongs to more people than the agent.",
+        "Git branches that others share: rewriting or deleting them is stricter.",
         Texts(TextKind.GLOB, tighter=Tighter.MORE),
         default=("main", "master", "trunk", "production", "release"),
     )
     accepted_commands: tuple[str, ...] = key(
-        "Commands that a person has agreed to for good: what would ask about one only warns.",
+        "Commands that a person accepted for good: they warn instead of asking.",
         Texts(TextKind.PLAIN, tighter=Tighter.FEWER),
         default=(),
         more=(
-            "Each exactly as it is asked, behind its folder where that is known:"
-            " `cd FOLDER && COMMAND`. What blocks it, and other gates, count as before."
+            "Each exactly as the agent sends it, with its folder where that is known:"
+            " `cd FOLDER && COMMAND`. Rules that deny, and other gates, still apply."
             " `interlock approve --always` prints such a line."
         ),
         example='accepted-commands = ["cd /home/ada/web && git push --force origin topic"]',
@@ -310,15 +316,15 @@ class Secrets(Section, title="Credentials"):
         default=True,
     )
     decision: Decision = key(
-        "The answer to a credential.", Choice(OUTCOMES), default=Decision.BLOCK
+        "The decision about a credential.", Choice(OUTCOMES), default=Decision.BLOCK
     )
     allow: tuple[str, ...] = key(
-        "Patterns (RE2) of values that are no secrets here, such as test fixtures.",
+        "Patterns (RE2) of values that are not secrets, such as test fixtures.",
         Texts(TextKind.PATTERN, tighter=Tighter.FEWER),
         default=(),
     )
     patterns: tuple[str, ...] = key(
-        "Patterns (RE2) of what is a secret here, besides the kinds that are known.",
+        "Patterns (RE2) of secrets of your own, besides the built-in kinds.",
         Texts(TextKind.PATTERN, tighter=Tighter.MORE),
         default=(),
         more=(
@@ -328,12 +334,12 @@ class Secrets(Section, title="Credentials"):
         example='patterns = ["ACME-[0-9A-F]{16}"]',
     )
     fingerprint_key: str = key(
-        "The key of the fingerprints by which findings tell one secret from another.",
+        "The key for fingerprints, by which findings tell one secret from another.",
         Text(TextKind.HIDDEN, tighter=Tighter.USER_ONLY),
         default="",
         more=(
             "Without one, a finding names only the kind of the secret. `interlock init --user`"
-            " writes a fresh key into the user's file, which nobody else should read."
+            " writes a fresh key into the user's file; keep that file private."
         ),
     )
     rules: Mapping[str, bool] = key(
@@ -350,14 +356,14 @@ class Secrets(Section, title="Credentials"):
 class DiffSize(Section, title="The size of an edit"):
     """When an edit is too large to be looked over."""
 
-    enabled: bool = key("Whether the size of an edit is judged.", Flag(), default=True)
+    enabled: bool = key("Whether the size of edits is checked.", Flag(), default=True)
     threshold: int = key(
-        "The number of changed lines that still passes; one more is a finding.",
+        "The largest edit that is allowed, in changed lines; one line more is a finding.",
         Number(1, 1_000_000, tighter=Tighter.SMALLER),
         default=300,
     )
     decision: Decision = key(
-        "The answer to an edit over the threshold.", Choice(OUTCOMES), default=Decision.WARN
+        "The decision about an edit over the threshold.", Choice(OUTCOMES), default=Decision.WARN
     )
 
 
@@ -368,11 +374,11 @@ class ProtectedPath(Section):
         "A glob: `*` within a folder, `**` across folders, `~` for any home.", Text(TextKind.PLAIN)
     )
     decision: Decision = key(
-        "The answer to a write; `off` takes an entry of a layer below away.",
+        "The decision about a write; `off` removes an entry of a layer below.",
         Choice(SWITCHABLE_OUTCOMES),
     )
     reason: str = key(
-        "Why the path is protected, in the words that the finding will use.",
+        "Why the path is protected; the finding says it.",
         Text(TextKind.PLAIN),
         default="the policy protects it",
     )
@@ -381,14 +387,14 @@ class ProtectedPath(Section):
 class ProtectedPaths(Section, title="Paths that an agent must not write"):
     """The paths an agent must not write to."""
 
-    enabled: bool = key("Whether writes to protected paths are judged.", Flag(), default=True)
+    enabled: bool = key("Whether writes to protected paths are checked.", Flag(), default=True)
     entries: tuple[ProtectedPath, ...] = key(
-        "The paths an agent must not write to; of all that match, the strictest counts.",
+        "The paths an agent must not write to; of all that match, the strictest decision counts.",
         Tables(ProtectedPath, identity="path", tighter=Tighter.STRONGER),
         more=(
             "In a path, `*` is anything within a folder, `**` anything across"
             ' folders, `~` any home; `**/` in front means in any folder. "off" as the'
-            " decision takes away an entry of a layer below."
+            " decision removes an entry of a layer below."
         ),
     )
 
@@ -397,10 +403,10 @@ class Edits(Section, title="How exactly an edit must say what it replaces"):
     """How exactly an edit must say what it replaces."""
 
     fuzzy_matches: str = key(
-        "The answer to an edit whose text was found only by likeness.",
+        "The decision about an edit whose old text matched only approximately.",
         Choice(SWITCHABLE_OUTCOMES),
         default="off",
-        more='"off" makes the edit all the same.',
+        more='"off" applies the edit.',
     )
 
 
@@ -408,7 +414,7 @@ class Undo(Section, title="What is kept to put back"):
     """How much is kept to put back."""
 
     limit_bytes: int = key(
-        "How much may be copied away before an action so that it can be put back.",
+        "The most that is copied before an action so that it can be undone.",
         Number(0, 1_099_511_627_776, tighter=Tighter.SMALLER),
         default=67_108_864,
         more="In bytes.",
@@ -419,13 +425,13 @@ class LedgerFile(Section, title="The ledger's file"):
     """How a ledger in a file is kept."""
 
     checkpoint_pages: int = key(
-        "After how many pages the write-ahead file is brought into the ledger's file.",
+        "After this many pages SQLite moves the write-ahead file into the ledger's file.",
         Number(1, 1_000_000, tighter=Tighter.USER_ONLY),
         default=1000,
         more="A page has 4 KiB: 1000 keep the write-ahead file at about 4 MB.",
     )
     keep_days: int | None = key(
-        "After how many days a server archives what has ended.",
+        "A server archives runs that ended more than this many days ago.",
         Number(1, 36_500, tighter=Tighter.USER_ONLY),
         default=None,
         absent="never",
@@ -433,7 +439,7 @@ class LedgerFile(Section, title="The ledger's file"):
         more="In the user's file only; `interlock ledger archive` does the same on demand.",
     )
     archive_folder: str | None = key(
-        "The folder that a server's archives go to.",
+        "The folder that a server writes archives to.",
         Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
         default=None,
         absent="`archives`, beside the ledger's file",

@@ -80,13 +80,13 @@ class Policy(Section):
         Choice(PRESETS),
         default="balanced",
         more=(
-            '"observe" records and tells what it would have done, and stops nothing that is not'
+            '"observe" records what it would have done, and stops nothing that is not'
             ' critical; "balanced" is the default; "strict" is for unattended runs: what cannot be'
             " resolved, the network and installs ask a person."
         ),
     )
     mode: Literal["observe", "enforce"] = key(
-        "Whether findings about actions count, or are only recorded and told.",
+        "Whether findings about actions are enforced, or only recorded.",
         Choice(MODES),
         default="enforce",
         more=(

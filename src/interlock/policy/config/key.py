@@ -67,16 +67,16 @@ def in_short(word: str) -> str:
 class Tighter(enum.Enum):
     """Which of two values is the stricter one, in the words of the reference."""
 
-    TRUE = "`true` is tighter"
-    SMALLER = "a smaller number is tighter"
-    LARGER = "a larger number is tighter"
-    LIMITED = "a smaller limit is tighter, and one where none stood"
-    STRONGER = "a stronger decision is tighter"
-    FEWER = "fewer entries are tighter"
-    MORE = "more entries are tighter"
+    TRUE = "`true` is stricter"
+    SMALLER = "a smaller number is stricter"
+    LARGER = "a larger number is stricter"
+    LIMITED = "a smaller limit is stricter, and so is a limit where there was none"
+    STRONGER = "a stronger decision is stricter"
+    FEWER = "fewer entries are stricter"
+    MORE = "more entries are stricter"
     KEPT = "a project may add entries, not change the ones below"
     FIXED = "has one value only"
-    USER_ONLY = "stands in the user's file only"
+    USER_ONLY = "may be set in the user's file only"
 
 
 class TextKind(enum.Enum):

@@ -27,10 +27,10 @@ class Job(Section, omit_defaults=True):
 
     name: str = key("What decisions call it; no other job may have it.", Text(TextKind.GATE_ID))
     command: tuple[str, ...] = key(
-        "A program and its arguments, given to no shell.", Texts(TextKind.WORD, is_ordered=True)
+        "A program and its arguments, run without a shell.", Texts(TextKind.WORD, is_ordered=True)
     )
     workspace: str | None = key(
-        "The folder that it runs in; without one, that of whoever runs the loop.",
+        "The folder that it runs in; by default the one in which the loop was started.",
         Text(TextKind.PLAIN),
         default=None,
     )
@@ -43,7 +43,7 @@ class Job(Section, omit_defaults=True):
         default=(),
     )
     timeout_seconds: int = key(
-        "How long it may run; an hour where it is absent.", Number(1, 604_800), default=3600
+        "How many seconds it may run; 3600 by default.", Number(1, 604_800), default=3600
     )
 
 
@@ -52,16 +52,18 @@ class EventSink(Section, omit_defaults=True):
 
     name: str = key("What deliveries call it.", Text(TextKind.GATE_ID))
     kind: str = key(
-        "How it is spoken to: a signed webhook, or the event API of Inngest.",
+        "The protocol: a signed webhook, or the event API of Inngest.",
         Choice(("webhook", "inngest")),
     )
-    url: str = key("Where it is; plain `http` reaches this computer only.", Text(TextKind.PLAIN))
+    url: str = key(
+        "Its address; plain `http` is allowed for this computer only.", Text(TextKind.PLAIN)
+    )
     secret_variable: str = key(
-        "The variable of the environment that holds the signing secret, or the event key.",
+        "The environment variable that holds the signing secret or the event key.",
         Text(TextKind.PLAIN),
     )
     timeout_seconds: int = key(
-        "How long one delivery may take; 10 where it is absent.", Number(1, 300), default=10
+        "How many seconds one delivery may take; 10 by default.", Number(1, 300), default=10
     )
 
 
@@ -69,13 +71,10 @@ class SystemLoop(Section, title="What the system does next"):
     """When the loop looks around, who decides, and what it may do by itself."""
 
     mode: str = key(
-        "How far the loop may go.",
+        "Whether the loop acts (`enforce`), only records what it would do (`shadow`), or is `off`.",
         Choice(("enforce", "shadow", "off"), tighter=Tighter.USER_ONLY),
         default="enforce",
-        more=(
-            '"shadow" decides and records what it would have done, and emits nothing; "off"'
-            " records that it was asked. In the user's file only."
-        ),
+        more=('"off" still records what triggered it. In the user\'s file only.'),
     )
     decider: str = key(
         "Who chooses the next action.",
@@ -84,42 +83,42 @@ class SystemLoop(Section, title="What the system does next"):
         more='"rules" needs no model. In the user\'s file only.',
     )
     heartbeat_minutes: int = key(
-        "How often the loop looks around by itself.",
+        "How often the loop starts a cycle by itself.",
         Number(1, 60, tighter=Tighter.LARGER),
         default=15,
         more="In minutes; events start a cycle at once.",
     )
     debounce_seconds: int = key(
-        "For how long after an event others are answered together with it.",
+        "Events within this time after another are handled in one cycle.",
         Number(0, 3600, tighter=Tighter.LARGER),
         default=2,
         more="In seconds.",
     )
     max_depth: int = key(
-        "How many decisions of the loop may lead to one another.",
+        "How many decisions of the loop may cause one another in a row.",
         Number(0, 100, tighter=Tighter.SMALLER),
         default=3,
-        more="What the loop itself caused once more often is refused.",
+        more="One more is refused.",
     )
     source_timeout_seconds: int = key(
-        "How long one source may take to say how things are.",
+        "How long one source of the snapshot may take.",
         Number(1, 300, tighter=Tighter.SMALLER),
         default=5,
-        more="In seconds; the others count without it.",
+        more="In seconds; a slower one counts as unknown.",
     )
     stale_minutes: int = key(
-        "After how long without a person, or without progress, work counts as left lying.",
+        "Work without a person's answer or without progress for this long counts as stale.",
         Number(1, 1_000_000, tighter=Tighter.SMALLER),
         default=60,
         more="In minutes.",
     )
     events: tuple[str, ...] = key(
-        "The names of events of your own that start a cycle.",
+        "Names of your own events that start a cycle.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
         default=(),
         more=(
-            "Exact names, or globs where a `*` is written. What ends a run, a note, and"
-            " whatever ends in `/failed` or `.failed` always does."
+            "Exact names, or globs where a `*` is written. The end of a run, a note, and"
+            " events that end in `/failed` or `.failed` always do."
         ),
     )
     start_loop: str = key("Whether the loop may start a job.", _MAY, default="require-confirmation")
@@ -132,10 +131,10 @@ class SystemLoop(Section, title="What the system does next"):
         default="require-confirmation",
     )
     emit_alert: str = key(
-        "Whether the loop may tell people something.",
+        "Whether the loop may send alerts to people.",
         Choice(("allow", "require-confirmation", "off"), tighter=Tighter.USER_ONLY),
         default="allow",
-        more="In the user's file only: whoever works here must not silence it.",
+        more="In the user's file only: an agent must not be able to switch alerts off.",
     )
     start_loop_per_hour: int = key(
         "How many jobs the loop may start within an hour.", _PER_HOUR, default=4
@@ -153,14 +152,14 @@ class SystemLoop(Section, title="What the system does next"):
         more="In the user's file only.",
     )
     day_cost_micro_usd: int = key(
-        "What deciding may cost on one day (UTC).",
+        "The most that the loop's model may cost on one day (UTC).",
         Money(1_000_000, tighter=Tighter.SMALLER),
         default=1_000_000,
         name="day-cost-usd",
-        more="In US dollars; once it is spent, no model is asked.",
+        more="In US dollars; after that the rules decide without a model.",
     )
     cycle_cost_micro_usd: int = key(
-        "What deciding may cost in one cycle.",
+        "The most that the loop's model may cost in one cycle.",
         Money(1_000_000, tighter=Tighter.SMALLER),
         default=50_000,
         name="cycle-cost-usd",
@@ -175,21 +174,21 @@ class SystemLoop(Section, title="What the system does next"):
         more='For `decider = "model"`, in the user\'s file only.',
     )
     base_url: str | None = key(
-        "The address of a server that speaks as OpenAI's does, in place of the provider's own.",
+        "The address of an OpenAI-compatible server, instead of the provider's own.",
         Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
         default=None,
         absent="the provider's",
         example='base-url = "http://127.0.0.1:8080/v1"',
     )
     api_key_variable: str | None = key(
-        "The variable of the environment that holds the key for the model.",
+        "The environment variable that holds the API key of the model.",
         Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
         default=None,
         absent="the provider's usual one",
         example='api-key-variable = "OPENAI_API_KEY"',
     )
     model_timeout_seconds: int = key(
-        "How long a model may think.",
+        "How long a model may take to answer.",
         Number(1, 600, tighter=Tighter.SMALLER),
         default=30,
         more="In seconds.",
@@ -200,7 +199,7 @@ class SystemLoop(Section, title="What the system does next"):
         default=500,
     )
     jobs: tuple[Job, ...] = key(
-        "What the loop may start.",
+        "The jobs that the loop may start.",
         Tables(Job, identity="name", tighter=Tighter.USER_ONLY, most=64),
         default=(),
         more="In the user's file only; nothing else is ever started.",
@@ -214,16 +213,16 @@ timeout-seconds = 1800
 """,
     )
     job_budget: Mapping[str, int] = key(
-        "What one job may spend, with everything below it.",
+        "The most that one job may use, with all its child runs.",
         Budget(BUDGET_KEYS),
         default={},
         more="Written like [budgets.run]; it counts for the loop as well.",
     )
     sinks: tuple[EventSink, ...] = key(
-        "Who else gets the events of the loop.",
+        "Services that also get the events of the loop.",
         Tables(EventSink, identity="name", tighter=Tighter.USER_ONLY, most=16),
         default=(),
-        more="In the user's file only. Interlock itself always does what an event asks for.",
+        more="In the user's file only. Interlock itself acts on the events in any case.",
         example="""\
 [[loop.sinks]]
 name = "ops"

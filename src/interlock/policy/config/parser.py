@@ -173,7 +173,7 @@ class _Reader(msgspec.Struct):
 
     def _read_key(self, key: Key, value: object) -> None:
         if key.tighter is Tighter.USER_ONLY and self.role is Role.PROJECT:
-            problem = "stands in the user's file only, because an agent can write the project's"
+            problem = "may be set in the user's file only, because an agent can write the project's"
             self._complain(key.path, problem)
         elif isinstance(key.shape, Entries):
             entries = self._entries(key, key.shape, value)

@@ -42,6 +42,7 @@ from interlock.policy.config.key import (
     TextKind,
     Texts,
     Tighter,
+    in_short,
 )
 from interlock.policy.config.layers import in_dollars, profile_value
 from interlock.policy.config.other_names import OTHER_KEYS
@@ -59,7 +60,7 @@ _NAME_WIDTH = 27
 _INTRO = """\
 # Interlock's default policy: every key once, with its default and what it means.
 #
-# Three files make the policy that counts: these defaults, then the user's file
+# Three files make the policy in force: these defaults, then the user's file
 # (~/.config/interlock/policy.toml), then the project's (interlock.toml). Each needs to hold only
 # what it changes.
 #
@@ -75,21 +76,22 @@ _INTRO = """\
 #   - Order never counts, except among the parameters of a carrier, the criteria of a gate and the
 #     words of its check.
 #
-# The user's file may set anything. The project's file may only tighten, because an agent can write
-# to it and a cloned repository can bring one along: what it would loosen is refused, unless the
+# The user's file may set anything. The project's file may only be stricter: an agent can write
+# to it, and a cloned repository can bring one along. What it would loosen is refused, unless the
 # user's file names that key under `layers.project-may-loosen`. While a gate is off below, a project
 # may switch it on with whatever settings it likes.
 #
-# A decision is one of "warn" (goes ahead, with a word to the agent), "require-confirmation" (a
-# person must agree) and "block". Of all that speak about an action, the strictest counts.
+# A decision is "warn" (the action happens, and the agent is told), "ask" (a person must approve;
+# on record "require-confirmation") or "deny" (on record "block"). Of all matched rules, the
+# strictest decision counts.
 """
 _USER_HEADING = """\
-# Your policy: it counts in all your projects, and a project's own file may only tighten it.
+# Your policy: in force in all your projects; a project's own file may only be stricter.
 #
 # Everything below is a comment that shows the default. Take the `#` away from what you change.
 """
 _PROJECT_HEADING = """\
-# This project's policy: it counts in this project only, and may only tighten the user's own.
+# This project's policy: in force in this project only; it may only be stricter than the user's.
 #
 # Everything below is a comment that shows the default. Take the `#` away from what you change.
 """
@@ -98,7 +100,7 @@ _STARTER = """\
 # `interlock policy show` prints what is in force, `interlock policy test` runs the rules' examples,
 # `interlock init --full` writes every setting there is. Take the `#` away from what you change.
 
-# observe   records and tells what it would have done; stops only what is critical
+# observe   records what it would have done; stops only what is critical
 # balanced  asks before what is hard to undo, denies what is dangerous (the default)
 # strict    for runs that nobody watches: the unreadable, the network and installs ask
 {preset}
@@ -116,7 +118,7 @@ _STARTER = """\
 [destructive-ops.rules]
 #"git.push-force" = "deny"
 {own}
-# A rule of your own; with mode = "observe" it is only told. Needs `pip install 'interlock[cel]'`.
+# A rule of your own; with mode = "observe" it only records. Needs `pip install 'interlock[cel]'`.
 #[[rules]]
 #id = "no-deploys"
 #when = 'commands.exists(c, c.program == "make" && "deploy" in c.args)'
@@ -133,7 +135,7 @@ _OWN_SETTINGS = """
 fingerprint-key = "{key}"  # tells one secret from another on the record; keep it to yourself
 """
 _USER_ONLY = {
-    key.path: f"# `{key.name}` stands in the user's file only."
+    key.path: f"# `{key.name}` may be set in the user's file only."
     for key in KEYS
     if key.tighter is Tighter.USER_ONLY
 }
@@ -330,7 +332,7 @@ def _reference_lines(lists: Lists) -> Iterator[str]:
 
 
 def _entry_lines(key: Key, lists: Lists) -> Iterator[str]:
-    yield from ("", f"### `{key.path}`", "", key.meaning, "")
+    yield from ("", f"### `{key.path}`", "", " ".join(filter(None, [key.meaning, key.more])), "")
     yield f"- Takes: {_taken(key.shape)}"
     yield f"- Default: {_default(key, lists)}"
     if key.least is not None:
@@ -410,8 +412,10 @@ def _written_default(key: Key, lists: Lists) -> object:
 
 
 def _as_written(key: Key) -> object:
-    """Return a default as a file would say it: money in dollars."""
+    """Return a default as a file would say it: money in dollars, decisions in short words."""
     default = key.default
+    if isinstance(key.shape, Choice) and isinstance(default, str):
+        return in_short(default)
     is_money = isinstance(key.shape, Money)
     return in_dollars(default) if is_money and isinstance(default, int) else default
 

@@ -160,14 +160,14 @@ class Approvals(Section, title="Questions to people"):
     """How people are asked."""
 
     expires_seconds: int = key(
-        "How long a question to a person stands; silence until then is a refusal.",
+        "How long a question waits for a person; unanswered, it expires and nothing is allowed.",
         Number(1, 2_592_000, tighter=Tighter.SMALLER),
         default=3600,
         more="In seconds.",
     )
 
 
-class Notifications(Section, title="How people hear that something waits for them"):
+class Notifications(Section, title="How people are notified of questions"):
     """Whom a server tells that a question waits for a person."""
 
     webhook_url: str | None = key(
@@ -179,7 +179,7 @@ class Notifications(Section, title="How people hear that something waits for the
         more="In the user's file only; plain `http` reaches this computer only.",
     )
     webhook_secret_variable: str = key(
-        "The variable of the environment that holds the secret which webhooks are signed with.",
+        "The environment variable that holds the secret which webhooks are signed with.",
         Text(TextKind.PLAIN, tighter=Tighter.USER_ONLY),
         default="INTERLOCK_WEBHOOK_SECRET",
         more="In the user's file only.",
@@ -190,11 +190,11 @@ class Notifications(Section, title="How people hear that something waits for the
         default=(),
         more=(
             "It gets the link to the question as its last argument and the question as JSON on"
-            " its standard input; no shell is asked. In the user's file only."
+            " its standard input; it is not run through a shell. In the user's file only."
         ),
     )
     timeout_seconds: int = key(
-        "How long one attempt to tell somebody may take.",
+        "How long one notification may take before it counts as failed.",
         Number(1, 300, tighter=Tighter.USER_ONLY),
         default=10,
         more="In seconds; in the user's file only.",
@@ -213,19 +213,19 @@ class Steps(Section, title="When a run is stopped, paused, slowed down and saved
     """When a run is stopped, paused, slowed down and saved."""
 
     mode: Literal["observe", "enforce"] = key(
-        "Whether a run is really stopped, paused and slowed down, or that is only recorded.",
+        "Whether a run is stopped, paused and slowed down (`enforce`), or that is only recorded.",
         Choice(MODES),
         default="enforce",
         more="Checkpoints are taken in both; what a person has stopped stays stopped.",
     )
     max_consecutive: int = key(
-        "How many steps without a person stop a run whose checkpoint is overdue.",
+        "A run is stopped after this many steps without a person, if a checkpoint is overdue.",
         Number(1, 1_000_000, tighter=Tighter.SMALLER),
         default=100,
-        more="As long as checkpoints are really taken, it may go on.",
+        more="While checkpoints are taken on time, it continues.",
     )
     max_total: int | None = key(
-        "How many steps stop a run, whatever happened in between.",
+        "A run is stopped after this many steps in all.",
         Number(1, 1_000_000_000, tighter=Tighter.LIMITED),
         default=None,
         more="There is no limit until you set one.",
@@ -233,7 +233,7 @@ class Steps(Section, title="When a run is stopped, paused, slowed down and saved
         absent="no limit",
     )
     checkpoint_interval: int = key(
-        "After how many steps a checkpoint is due.",
+        "A checkpoint (a saved state of the files) is taken after every so many steps.",
         Number(1, 1_000_000, tighter=Tighter.SMALLER),
         default=25,
     )
@@ -248,65 +248,65 @@ class Steps(Section, title="When a run is stopped, paused, slowed down and saved
         ),
     )
     min_coherence_percent: int = key(
-        "A run whose coherence is below this stops.",
+        "A run whose coherence is below this is stopped.",
         Number(0, 100, tighter=Tighter.LARGER),
         default=40,
         more=(
-            "Coherence is made of the latest 20 actions: 0.4 times the share that"
+            "In percent. Coherence is a score over the latest 20 actions: 0.4 times the share that"
             " broke no rule, 0.3 times the share that was no rework, 0.3 times the"
-            " share that brought progress. In percent."
+            " share that made progress."
         ),
     )
     read_only_below_percent: int = key(
         "A run whose coherence is below this may only read.",
         Number(0, 100, tighter=Tighter.LARGER),
         default=50,
-        more="Not less than `min-coherence-percent`.",
+        more="In percent; not less than `min-coherence-percent`.",
         at_least="min_coherence_percent",
     )
     restricted_below_percent: int = key(
         (
-            "A run whose coherence is below this asks a person before it destroys"
+            "A run whose coherence is below this must ask a person before it deletes"
             " anything or uses the network."
         ),
         Number(0, 100, tighter=Tighter.LARGER),
         default=70,
-        more="Not less than `read-only-below-percent`.",
+        more="In percent; not less than `read-only-below-percent`.",
         at_least="read_only_below_percent",
     )
     max_rework_percent: int = key(
-        "How much of its work a run may do over again before it is paused.",
+        "A run is paused when more of its steps than this are rework: changes to its own work.",
         Number(0, 100, tighter=Tighter.SMALLER),
         default=30,
         more="In percent of its steps.",
     )
     max_uncertainty_percent: int = key(
-        "How uncertain a run may be before it is paused.",
+        "A run is paused when its uncertainty is above this.",
         Number(0, 100, tighter=Tighter.SMALLER),
         default=80,
-        more="In percent.",
+        more="In percent; 100 is a run that can rely on nothing it believes.",
     )
     max_slope_percent: int = key(
-        "How much the tokens per step may grow with each step before a run is slowed down.",
+        "A run is slowed down when its tokens per step grow by more than this from step to step.",
         Number(0, 100, tighter=Tighter.SMALLER),
         default=2,
         more="In percent of their average.",
     )
     delay_ms: int = key(
-        "How long a run waits that is slowed down.",
+        "How long a run that is slowed down waits before its next step.",
         Number(0, 3_600_000, tighter=Tighter.LARGER),
         default=5000,
         more="In milliseconds; twice as long each time in a row.",
     )
     max_delay_ms: int = key(
-        "How long it waits at most, however often in a row.",
+        "The longest such wait, however often in a row.",
         Number(0, 3_600_000, tighter=Tighter.LARGER),
         default=60_000,
         more="In milliseconds.",
         at_least="delay_ms",
     )
     cooldown_ms: int = key(
-        "For how long after a full answer only the hard checks are made.",
+        "For how long after a full check of a step only the hard limits are checked.",
         Number(0, 3_600_000, tighter=Tighter.SMALLER),
         default=5000,
         more="In milliseconds.",
@@ -324,13 +324,13 @@ class Loops(Section, title="When a run goes round in circles"):
     """When a run goes round in circles."""
 
     volatile_arguments: tuple[str, ...] = key(
-        "Arguments that differ each time by their nature and make no other call of a call.",
+        "Arguments that differ in every call, such as times and ids: not compared.",
         Texts(TextKind.GLOB, tighter=Tighter.MORE),
         default=VOLATILE,
         more="Names in lower case, or globs where a `*` is written.",
     )
     polling_tools: tuple[str, ...] = key(
-        "Tools that look how far something is, and may look again.",
+        "Tools that poll for progress; repeated calls of them are not a loop.",
         Texts(TextKind.GLOB, tighter=Tighter.FEWER),
         default=(),
         more=(
@@ -339,28 +339,28 @@ class Loops(Section, title="When a run goes round in circles"):
         ),
     )
     pause_repeats: int = key(
-        "How often the same calls with the same results pause a run.",
+        "A run is paused when it makes the same calls with the same results this many times.",
         Number(2, 1000, tighter=Tighter.SMALLER),
         default=3,
         more="The agent is warned before.",
     )
     stop_repeats: int = key(
-        "How often the same calls with the same results stop a run.",
+        "A run is stopped when it makes the same calls with the same results this many times.",
         Number(2, 1000, tighter=Tighter.SMALLER),
         default=5,
         more="Not less than `pause-repeats`.",
         at_least="pause_repeats",
     )
     patience: int = key(
-        "How often a run may look at something outside that does not change.",
+        "How many times a run may poll something that does not change.",
         Number(1, 1_000_000, tighter=Tighter.SMALLER),
         default=30,
     )
     pause_score_percent: int = key(
-        "How much evidence of being stuck pauses a run.",
+        "A run is paused when the evidence that it is stuck reaches this.",
         Number(1, 1000, tighter=Tighter.SMALLER),
         default=100,
-        more="In percent: one clear sign is 100.",
+        more="In percent; one clear sign counts 100.",
     )
 
     pause_score = _Share("pause_score_percent")
@@ -370,23 +370,23 @@ class Evaluators(Section, title="What a finished run is measured by"):
     """What a finished run must not have done."""
 
     max_violations: int = key(
-        "How many violations a run may have and still pass.",
+        "How many rule violations a run may have and still pass.",
         Number(0, 1_000_000, tighter=Tighter.SMALLER),
         default=0,
     )
     max_rework_percent: int = key(
-        "How much of what a run changed it may have changed again, and still pass.",
+        "The share of its changed lines that a run may change again and still pass.",
         Number(0, 100, tighter=Tighter.SMALLER),
         default=30,
         more="In percent of the changed lines.",
     )
     max_changed_lines: int | None = key(
-        "How many lines a run may change in all, and still pass.",
+        "How many lines a run may change in all and still pass.",
         Number(1, 1_000_000_000, tighter=Tighter.LIMITED),
         default=None,
         absent="no limit",
         example="max-changed-lines = 2000",
-        more="Added and removed together; where it is set, `diff-size` is one more evaluator.",
+        more="In lines added plus removed; setting it adds the evaluator `diff-size`.",
     )
     forbidden_commands: tuple[str, ...] = key(
         "Patterns (RE2) of commands that must not have run.",
@@ -407,7 +407,7 @@ class ReviewGateEntry(Section, omit_defaults=True):
 
     id: str = key("The gate's name in verdicts; no other gate may have it.", Text(TextKind.GATE_ID))
     criteria: tuple[str, ...] = key(
-        "What the work must be like, each in a sentence; the first ones are shown first.",
+        "What the work must fulfil, one sentence each; the first ones are shown first.",
         Texts(TextKind.PLAIN, is_ordered=True),
         default=(),
     )
@@ -425,25 +425,25 @@ class ReviewGateEntry(Section, omit_defaults=True):
         default=None,
     )
     max_attempts: int | None = key(
-        "How many attempts there are, in place of `reviews.max-attempts`.", _ATTEMPTS, default=None
+        "How many attempts there are, instead of `reviews.max-attempts`.", _ATTEMPTS, default=None
     )
     improvement_hints: bool = key(
-        "Whether whoever tries again is shown the criteria; `true` where it is absent.",
+        "Whether the next attempt is shown the criteria; `true` by default.",
         Flag(),
         default=True,
     )
     preserve_context: bool = key(
-        "Whether whoever tries again is shown what was said last; `true` likewise.",
+        "Whether the next attempt is shown the last verdict; `true` by default.",
         Flag(),
         default=True,
     )
     check: tuple[str, ...] | None = key(
-        "A program and its arguments, given to no shell; exit code 0 passes.",
+        "A program and its arguments, run without a shell; exit code 0 passes.",
         Texts(TextKind.WORD, is_ordered=True),
         default=None,
     )
     timeout_seconds: int | None = key(
-        "How long the check may run, in place of `reviews.check-timeout-seconds`.",
+        "How many seconds the check may run, instead of `reviews.check-timeout-seconds`.",
         _SECONDS,
         default=None,
         needs=("check",),
@@ -469,29 +469,29 @@ class Reviews(Section, title="Whether finished work is good enough"):
     """What finished work is held against, and by what limits."""
 
     mode: Literal["observe", "enforce"] = key(
-        "Whether a failing review holds work up, or that is only recorded.",
+        "Whether a failing review stops the work (`enforce`), or is only recorded.",
         Choice(MODES),
         default="enforce",
         more="Checks are run in both.",
     )
     max_attempts: int = key(
-        "After how many attempts a review that still fails asks a person.",
+        "A review that still fails after this many attempts asks a person.",
         Number(1, MOST_ATTEMPTS, tighter=Tighter.SMALLER),
         default=2,
-        more="For gates that say nothing else.",
+        more="For gates without a number of their own.",
     )
     max_resets: int = key(
-        "How often a person may give one review its attempts once more.",
+        "How many times a person may give one review a fresh set of attempts.",
         Number(0, MOST_ATTEMPTS, tighter=Tighter.SMALLER),
         default=3,
     )
     most_hints: int = key(
-        "How many criteria are shown to whoever tries again.",
+        "How many criteria are shown to the next attempt.",
         Number(0, 50, tighter=Tighter.SMALLER),
         default=3,
     )
     check_timeout_seconds: int = key(
-        "How long a check may run that says nothing else.",
+        "How long a check without a limit of its own may run.",
         Number(1, LONGEST_TIMEOUT_S, tighter=Tighter.SMALLER),
         default=120,
         more="In seconds.",
@@ -503,7 +503,7 @@ class Reviews(Section, title="Whether finished work is good enough"):
         more="In bytes.",
     )
     check_environment: tuple[str, ...] = key(
-        "The variables of the environment that a check may see.",
+        "The environment variables that a check gets.",
         Texts(TextKind.VARIABLE, tighter=Tighter.FEWER),
         default=_CHECK_ENVIRONMENT,
         more=(
@@ -518,11 +518,11 @@ class Reviews(Section, title="Whether finished work is good enough"):
         more="Each needs a check and has to block.",
     )
     gates: tuple[ReviewGateEntry, ...] = key(
-        "What finished work can be held against.",
+        "The review gates: what finished work is checked against.",
         Tables(ReviewGateEntry, identity="id", most=64),
         default=(),
         more=(
-            "A gate has criteria, for whoever reviews the work, or a check that Interlock runs"
+            "A gate has criteria, for the reviewer, or a check that Interlock runs"
             ' itself, or both. `severity` says what a failing gate does: "critical" blocks, "high"'
             ' and "medium" advise, "low" informs; `mode` says it outright.'
         ),

@@ -51,7 +51,7 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
     """
 
     profile: Literal["default", "seed"] = key(
-        "The values that everything below has where no file says otherwise.",
+        "The set of defaults for the keys below.",
         Choice(("default", "seed"), tighter=Tighter.USER_ONLY),
         default="default",
         more=(
@@ -60,28 +60,25 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
         ),
     )
     mode: Literal["observe", "enforce"] = key(
-        "Whether an agent that ends its turn too early is sent on, or that is only recorded.",
+        "Whether an agent that ends its turn too early is told to continue, or only recorded.",
         Choice(MODES),
         default="enforce",
         more="Completion checks are run in both.",
     )
     auto_continue: bool = key(
-        "Whether an agent that ends its turn too early is sent on at all.",
+        "Whether an agent that ends its turn too early is told to continue at all.",
         Flag(tighter=Tighter.USER_ONLY),
         default=True,
         more="Off, every turn ends as the agent ends it; completion checks are run all the same.",
     )
     credit: int = key(
-        "How often a run may be told to go on before something verifiable comes of it.",
+        "How many times a run may be told to continue before it makes verifiable progress.",
         Number(0, 1_000, tighter=Tighter.SMALLER),
         default=5,
         more="Verified progress gives back what was used.",
     )
     warn_at: int = key(
-        (
-            "A score that reaches this, but not `continue-at`, ends the turn with a"
-            " recorded warning."
-        ),
+        ("At this score or above, but below `continue-at`, the turn ends with a recorded warning."),
         Number(0, 1_000, tighter=Tighter.SMALLER),
         default=40,
         seed=40,
@@ -91,7 +88,7 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
         ),
     )
     continue_at: int = key(
-        "A score that reaches this makes the agent go on.",
+        "At this score or above, the agent is told to continue.",
         Number(0, 1_000, tighter=Tighter.LARGER),
         default=60,
         seed=60,
@@ -99,7 +96,11 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
         more="Not less than `warn-at`.",
     )
     max_retries: int = key(
-        "How often in a row an agent is told to go on.", _POINTS, default=3, seed=3, ends_group=True
+        "How many times in a row an agent is told to continue.",
+        _POINTS,
+        default=3,
+        seed=3,
+        ends_group=True,
     )
     points_tool_calls: int = key(
         "Points for a model that announced tool calls and gave none.",
@@ -118,13 +119,16 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
         "Points for a message that says what it does next.", _POINTS, default=55, seed=25
     )
     points_vague_intent: int = key(
-        "Points for a message that says only that it goes on, and not with what.",
+        "Points for a message that says only that it continues, not with what.",
         _POINTS,
         default=40,
         seed=25,
     )
     points_no_summary: int = key(
-        "Points for a message that neither sums up nor hands over.", _POINTS, default=5, seed=10
+        "Points for a message without a summary or a question to the user.",
+        _POINTS,
+        default=5,
+        seed=10,
     )
     points_tool_ratio: int = key(
         "Points for tool calls in more than half of the recent turns.", _POINTS, default=5, seed=10
@@ -139,14 +143,14 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
         "Points for a review that is still pending.", _POINTS, default=10, seed=0
     )
     points_untouched_file: int = key(
-        "Points for files that the plan names and nobody touched.",
+        "Points for files that the plan names and that were not changed.",
         _POINTS,
         default=10,
         seed=0,
         ends_group=True,
     )
     continue_phrases: tuple[str, ...] = key(
-        "Phrases of somebody who goes on.",
+        "Phrases that announce more work.",
         Texts(TextKind.PLAIN, tighter=Tighter.FEWER),
         default=(),
         seed=_CONTINUE,
@@ -156,26 +160,26 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
         ),
     )
     completion_phrases: tuple[str, ...] = key(
-        "Phrases of somebody who is done.",
+        "Phrases that say the work is done.",
         Texts(TextKind.PLAIN, tighter=Tighter.MORE),
         default=_COMPLETION,
         seed=_COMPLETION,
     )
     summary_phrases: tuple[str, ...] = key(
-        "Phrases of somebody who sums up or hands over.",
+        "Phrases that sum up the work.",
         Texts(TextKind.PLAIN, tighter=Tighter.MORE),
         default=_SUMMARY,
         seed=(*_SUMMARY, *_SUMMARY_NOUNS),
     )
     awaiting_phrases: tuple[str, ...] = key(
-        "Phrases of somebody who waits for a person, beside those that are always known.",
+        "Phrases that ask a person something, besides the built-in ones.",
         Texts(TextKind.PLAIN, tighter=Tighter.MORE),
         default=(),
         seed=(),
         ends_group=True,
     )
     models: Mapping[str, Mapping[str, int | tuple[str, ...]]] = key(
-        "What differs for some models.",
+        "Other values of these keys for some models.",
         NamedTables("models", tighter=Tighter.USER_ONLY),
         default={},
         more=(

@@ -302,7 +302,7 @@ def _permission_problem(text: str) -> str | None:
 
 def _mistake_in_permission(text: str) -> str | None:
     if any(f"{text}.".startswith(f"{sealed}.") for sealed in _SEALED):
-        return "stands in the user's file only and cannot be left to a project"
+        return "may be set in the user's file only and cannot be left to a project"
     prefix = text.removesuffix(".*")
     is_table = prefix in _TABLES or prefix in _SECTIONS
     if prefix != text:

@@ -119,7 +119,7 @@ def _hidden(unresolved: Unresolved) -> Finding:
         rule="hidden-command",
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
-        message=f"a part of this command runs out of sight: {unresolved.reason}",
+        message=f"a part of this command cannot be seen before it runs: {unresolved.reason}",
         remediation="write out what is to run, one program with its arguments at a time",
         excerpt=unresolved.text,
     )

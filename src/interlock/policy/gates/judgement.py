@@ -269,7 +269,7 @@ def _sendable(finding: Finding) -> Finding:
 
 def _withheld(finding: Finding) -> Finding:
     words = "what it says is withheld, because it could not be searched for credentials"
-    return replace(finding, message=f"`{finding.rule}` speaks; {words}", excerpt=None)
+    return replace(finding, message=f"`{finding.rule}` matched; {words}", excerpt=None)
 
 
 def _broken(gate: str, error: Exception) -> Finding:

@@ -25,7 +25,7 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
             "duplicate-key",
             Decision.BLOCK,
             f"JSON in the parameters names `{found.twice[:64]}` twice in one object, so that"
-            " nobody knows which one counts",
+            " it is unclear which one counts",
             "name each key once",
         )
     if found.is_excessive:

@@ -25,7 +25,7 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
                 f"it goes ahead, because `interlock undo {known.snapshot.id}` puts it back:"
                 f" {_copied(known.snapshot)}"
             ),
-            remediation="look at what it did; if that was wrong, have it put back",
+            remediation="look at what it did; if that was wrong, undo it",
         )
     if known.refused is not None:
         yield Finding(
@@ -33,7 +33,7 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
             rule=f"{GATE.name}.not-possible",
             decision=Decision.REQUIRE_CONFIRMATION,
             severity=Severity.MEDIUM,
-            message=f"it could not be put back, so a person is asked: {known.refused}",
+            message=f"it could not be undone, so a person is asked: {known.refused}",
             remediation=(
                 "wait for the answer; or name each file by its path inside of the workspace, in a"
                 " command that does nothing else"

@@ -254,7 +254,7 @@ def _from_pauses(
     over = _over(_REWORK, retrospectives, policy)
     count, of = over.count, over.of
     if count == of >= FEWEST_ANSWERS:
-        figures = f"paused for rework {of} times, let go on by a person {count} times"
+        figures = f"paused for rework {of} times, resumed by a person {count} times"
         yield from _raising(_REWORK, over, policy, figures, count=count, of=of)
 
 
@@ -325,7 +325,7 @@ def _failing(subject: _Subject, calls: _Sum, worst: tuple[str, _Sum] | None) -> 
     return _recommendation(
         RecommendationKind.FAILING_TOOL,
         subject,
-        title=f"`{subject.name}` fails {percent} % of the time{behind}: see to it",
+        title=f"`{subject.name}` fails {percent} %of the time{behind}: see to it",
         reason=f"{calls.count} of {calls.of} calls failed, in {_runs(len(calls.entries))}{often}",
         evidence=calls.evidence,
         count=calls.count,

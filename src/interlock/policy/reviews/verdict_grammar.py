@@ -90,7 +90,7 @@ def with_ids(verdict: ReadVerdict, gates: Sequence[NamedGate]) -> ReadVerdict:
         if not named and not each.only_if_named:
             known = ", ".join([f"[{place}] `{gate.id}`" for place, gate in enumerate(gates, 1)])
             name = one_line(each.gate, _SHOWN)
-            return _unreadable(f"it speaks of a gate `{name}`; the gates are {known}")
+            return _unreadable(f"it names a gate `{name}`; the gates are {known}")
         per_gate += [
             GateVerdict(gate=name, passed=each.passed, rationale=each.rationale) for name in named
         ]
@@ -272,7 +272,7 @@ def _rationale(text: str) -> str | None:
 
 
 def _too_many(count: int) -> Unreadable:
-    return _unreadable(f"it speaks of {count} gates, at most {_MOST_PER_GATE} are read")
+    return _unreadable(f"it names {count} gates, at most {_MOST_PER_GATE} are read")
 
 
 def _unreadable(reason: str) -> Unreadable:

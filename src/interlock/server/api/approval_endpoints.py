@@ -144,7 +144,7 @@ APPROVAL_ENDPOINTS: Final = (
         path="/v1/approvals/{approval}/wait",
         scope=Scope.VIEWER,
         agents=True,
-        summary="Wait until it is decided, runs out, or the seconds are over",
+        summary="Wait until it is decided, expires, or the seconds are over",
         perform=_wait,
         query={"seconds": Seconds},
         answer=Approval,
@@ -168,6 +168,6 @@ APPROVAL_ENDPOINTS: Final = (
         _choose,
         Operations.choose,
         ReviewAnswer,
-        "Choose how a review goes on: `retry`, `skip` or `abort`",
+        "Resolve a review: `retry`, `skip` or `abort`",
     ),
 )

@@ -161,7 +161,7 @@ HISTORY_ENDPOINTS: Final = (
         "explanation",
         _explanation,
         Explained,
-        "Why it was let go on, paused or stopped",
+        "Why it continued, was paused or was stopped",
         step=Place,
         record=Place,
         stop=bool,

@@ -119,7 +119,7 @@ async def _note(call: Call) -> Note:
 
 @entrance
 async def freeze(call: Call, reason: str) -> LoopStatus:
-    """Let nothing out from now on."""
+    """Freeze the loop."""
     return await call.look(lambda: _said(call, "freeze the loop", LoopChain.freeze, reason))
 
 
@@ -129,7 +129,7 @@ async def _freeze(call: Call) -> LoopStatus:
 
 @entrance
 async def thaw(call: Call, reason: str) -> LoopStatus:
-    """Let the loop go on."""
+    """Unfreeze the loop."""
     return await call.look(lambda: _said(call, "thaw the loop", LoopChain.thaw, reason))
 
 
@@ -262,13 +262,13 @@ LOOP_ENDPOINTS: Final = (
         answer=Note,
         status=201,
     ),
-    _decided("/v1/loop/freeze", _freeze, freeze, LoopStatus, "Let nothing out from now on"),
-    _decided("/v1/loop/thaw", _thaw, thaw, LoopStatus, "Let the loop go on"),
+    _decided("/v1/loop/freeze", _freeze, freeze, LoopStatus, "Freeze the loop"),
+    _decided("/v1/loop/thaw", _thaw, thaw, LoopStatus, "Unfreeze the loop"),
     _read(
         "/v1/recommendations",
         _recommendations,
         list[Recommendation],
-        "What finished runs speak for",
+        "What finished runs suggest",
         all=bool,
     ),
     _decided(f"{_ONE}/apply", _apply, nothing, Recommendation, "Change the policy as it says"),

@@ -248,7 +248,7 @@ RUN_ENDPOINTS: Final = (
         method="POST",
         path="/v1/runs/{run}/resume",
         scope=Scope.AGENT,
-        summary="Go on with a run in another process",
+        summary="Continue a run in another process",
         perform=_resume,
         body=AsyncInterlock.resume,
         given=("run_id",),
@@ -258,9 +258,17 @@ RUN_ENDPOINTS: Final = (
         f"{_ONE}/person", _person, RunOperations.person_spoke, None, "A person spoke to the agent"
     ),
     _said(f"{_ONE}/halt", _halt, Operations.halt, RunFigures, "Stop a run and everything below it"),
-    _said(f"{_ONE}/lift", _lift, Operations.lift, RunFigures, "Let a run go on that is held"),
+    _said(
+        f"{_ONE}/lift",
+        _lift,
+        Operations.lift,
+        RunFigures,
+        "Resume a run that is paused or stopped",
+    ),
     _said("/v1/halt", _halt_all, Operations.halt_all, AllRuns, "Stop every run; let none begin"),
-    _said("/v1/lift", _lift_all, Operations.lift_all, AllRuns, "End that every run is halted"),
+    _said(
+        "/v1/lift", _lift_all, Operations.lift_all, AllRuns, "Resume what was halted all together"
+    ),
     Endpoint(
         method="GET",
         path="/v1/runs",

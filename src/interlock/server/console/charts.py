@@ -230,9 +230,9 @@ def _rework_y(value: float, bands: Bands) -> float:
 
 def _band_shapes(bands: Bands) -> Iterator[_Shape]:
     edges = [_coherence_y(each) for each in (*bands[:3],)]
-    yield "text", {"x": "6", "y": f"{edges[0] - 4:.1f}"}, "free within the gates"
+    yield "text", {"x": "6", "y": f"{edges[0] - 4:.1f}"}, "no extra limits"
     ends = (*edges[1:], max(edges[2] + 16, 116.0))
-    names = ("asks before it destroys", "only reads", "stopped")
+    names = ("asks before it deletes", "may only read", "stopped")
     tones = ("zone", "zone two", "zone three")
     for edge, end, name, tone, value in zip(edges, ends, names, tones, bands[:3], strict=True):
         height = max(end - edge, 0)

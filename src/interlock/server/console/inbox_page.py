@@ -19,10 +19,10 @@ from interlock.views.queue_view import Queue, queue
 
 _DECIDED: Final = "decided"
 _BANDS: Final = {
-    Band.FULL: "free within the gates",
-    Band.RESTRICTED: "asks a person for whatever destroys or reaches out",
+    Band.FULL: "no extra limits",
+    Band.RESTRICTED: "must ask before it deletes or uses the network",
     Band.READ_ONLY: "may only read",
-    Band.STOP: "may do nothing",
+    Band.STOP: "stopped",
 }
 """What a run may still do, in words."""
 _LONGEST_NOTE: Final = 2_000
@@ -105,7 +105,7 @@ def decide_act(visit: Visit, form: Mapping[str, str]) -> Done | Page:
     note = form.get("note", "").strip()[:_LONGEST_NOTE]
     shown = form.get("digest", "")
     if not hmac.compare_digest(shown.encode(), approval.digest.encode()):
-        words = "what is stored is not what you were shown, so nothing was decided: read it again"
+        words = "the question changed since you opened it, so nothing was decided: read it again"
         return _again(visit, approval.id, words, note, 409)
     try:
         _decide(visit, approval, form, note)
@@ -122,7 +122,7 @@ def _decide(visit: Visit, approval: Approval, form: Mapping[str, str], note: str
         try:
             choice = GateAction(form.get("choice", ""))
         except ValueError:
-            raise InputError("choose one of the ways on: retry, skip or abort") from None
+            raise InputError("choose retry, skip or abort: nothing was decided") from None
         words.choose(approval.id, choice, token=token, instructions=note or None)
         return
     match form.get("answer"):

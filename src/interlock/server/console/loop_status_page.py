@@ -17,8 +17,8 @@ from interlock.views.loop_page_view import Logged, loop_page
 _HERE: Final = "/loop"
 _LOGGED: Final = (
     (Logged.ALL, "all"),
-    (Logged.ACTS, "not nothing"),
-    (Logged.RAILS, "rails hit"),
+    (Logged.ACTS, "actions"),
+    (Logged.RAILS, "held by a rail"),
 )
 
 
@@ -53,14 +53,14 @@ def loop_page_of(visit: Visit) -> Page:
 
 
 def freeze_act(visit: Visit, form: Mapping[str, str]) -> Done:
-    """Let nothing out from now on."""
+    """Freeze the loop: it does nothing from now on."""
     _chain(visit).freeze(form.get("reason", ""), _operator(visit, "freeze the loop"))
     return Done(_HERE)
 
 
 def thaw_act(visit: Visit, form: Mapping[str, str]) -> Done:
-    """Let the loop go on."""
-    _chain(visit).thaw(form.get("reason", ""), _operator(visit, "let the loop go on"))
+    """Unfreeze the loop."""
+    _chain(visit).thaw(form.get("reason", ""), _operator(visit, "unfreeze the loop"))
     return Done(_HERE)
 
 

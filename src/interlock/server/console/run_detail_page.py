@@ -58,7 +58,7 @@ def run_page_of(visit: Visit) -> Page:
 
 _SHOWS: Final = (
     (Show.EVERYTHING, "everything"),
-    (Show.REFUSED, "not just allowed"),
+    (Show.REFUSED, "warn, ask, deny"),
     (Show.FAILED, "failed"),
     (Show.EDITS, "edits"),
     (Show.PEOPLE, "people"),
@@ -166,7 +166,7 @@ def _run_id(visit: Visit) -> str:
 def _reason(form: Mapping[str, str]) -> str:
     reason = form.get("reason", "").strip()
     if not reason:
-        raise InputError("`reason` is empty: say why, it stands on the record")
+        raise InputError("`reason` is empty: say why, it is recorded")
     return reason
 
 

@@ -19,7 +19,7 @@ KEYS: Final = (
             ("g p", "policy"),
             ("g l", "loop"),
             ("/", "search, or the try-it box"),
-            ("Esc", "leave a field, close, disarm"),
+            ("Esc", "leave a field, close, cancel"),
         ),
     ),
     (
@@ -35,20 +35,20 @@ KEYS: Final = (
     (
         "A question",
         (
-            ("a", "approve, or let go on: arms it"),
-            ("d", "deny, or stop: arms it, into the note"),
+            ("a", "approve or resume, then Enter to confirm"),
+            ("d", "deny or stop: write a note, then Enter"),
             ("n", "write a note"),
-            ("Enter", "do what is armed"),
+            ("Enter", "confirm"),
             ("t", "open its run"),
         ),
     ),
     (
         "A review",
         (
-            ("r", "retry, into the instructions"),
+            ("r", "retry: write the instructions, then Enter"),
             ("s", "skip"),
             ("x", "abort"),
-            ("Enter", "do what is chosen"),
+            ("Enter", "confirm the choice"),
         ),
     ),
     (
@@ -56,8 +56,8 @@ KEYS: Final = (
         (
             ("j", "next step"),
             ("k", "previous step"),
-            ("e", "open or close every fold"),
-            ("l", "to the loop"),
+            ("e", "open or close all groups of steps"),
+            ("l", "first repeated step"),
             ("f", "follow the newest"),
         ),
     ),

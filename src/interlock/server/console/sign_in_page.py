@@ -11,8 +11,10 @@ from interlock.server.desk.desk import Desk
 from interlock.service.people.credentials import has_operator
 from interlock.service.people.operators import check_setup
 
-_CROWDED: Final = "too many tries within a minute: wait, and try again"
-_USED: Final = "this link was used already, or is older than ten minutes"
+_CROWDED: Final = "too many tries within a minute: wait a minute, then try again"
+_USED: Final = (
+    "this link was used already or is older than ten minutes: `interlock login` prints a new one"
+)
 
 
 class Made(NamedTuple):
@@ -78,4 +80,4 @@ def set_up(desk: Desk, form: Mapping[str, str]) -> Made:
 def _setup_page(code: str, refused: str = "", name: str = "") -> Page:
     values = {"code": code, "refused": refused, "name": name}
     status = 422 if refused else 200
-    return Page(template="setup.html", title="Begin", values=values, status=status)
+    return Page(template="setup.html", title="Set up", values=values, status=status)

@@ -42,7 +42,6 @@ _QUOTED: Final = re.compile(r"`([^`\n]+)`")
 _WORDS: Final = {
     "require-confirmation": "ask",
     "block": "deny",
-    "expired": "ran out",
     "completed": "finished",
 }
 """What a person reads for a word of the engine, where it is another one."""

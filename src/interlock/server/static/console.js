@@ -169,7 +169,7 @@
     place.hidden = false;
     one("[data-decide]", open)?.remove();
     one(".clock", open)?.remove();
-    say("This question came to its end.");
+    say("This question is closed.");
   }
 
   function watchExpiry() {
@@ -226,7 +226,7 @@
     const form = one("[data-decide]");
     const warned = form && one("[data-doubt]", form);
     if (form && lost && since > 30 && !warned) {
-      const words = "The server has not been heard for a while: an answer may not arrive.";
+      const words = "No contact with the server: your answer may not arrive.";
       const doubt = element("p", { className: "meta c-block", textContent: words });
       doubt.dataset.doubt = "";
       form.append(doubt);
@@ -244,7 +244,7 @@
     const button = one(`button[value="${answer}"]`, form);
     if (!button || button.disabled) return;
     const name = button.firstChild.textContent.trim();
-    const question = answer === "approve" ? `${name}: exactly this?` : `${name}? Your note is told.`;
+    const question = answer === "approve" ? `${name}: exactly this?` : `${name}? The agent gets your note.`;
     const action = one(".detail .exact.lead") || one(".detail .diff .name") || one(".detail h1");
     const yes = element("button", { type: "button", className: button.className }, `Yes, ${name.toLowerCase()} `,
       element("kbd", { textContent: "Enter" }));

@@ -326,7 +326,7 @@ def _question(
         decision=Decision.REQUIRE_CONFIRMATION,
         severity=Severity.MEDIUM,
         message=moment.context.clean(findings.proposal.reasoning)[:_LONGEST_REASONING],
-        remediation="approve it, deny it, or let it run out",
+        remediation="approve it, deny it, or let it expire",
     )
     return open_approval(
         moment,

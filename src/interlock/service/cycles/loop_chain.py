@@ -291,11 +291,11 @@ class LoopChain:
     # What people say.
 
     def freeze(self, reason: str, by: Principal) -> None:
-        """Let nothing out from now on; an operator may."""
+        """Freeze the loop: it does nothing from now on; an operator may."""
         self._said(LoopFrozen(reason=self.reason(reason)), by)
 
     def thaw(self, reason: str, by: Principal) -> None:
-        """Let the loop go on; an operator may."""
+        """Unfreeze the loop; an operator may."""
         self._said(LoopThawed(reason=self.reason(reason)), by)
 
     def cancel(self, thing: str, reason: str, by: Principal) -> None:
@@ -329,7 +329,7 @@ class LoopChain:
     def reason(self, reason: str) -> str:
         """Return why a person wants something, as it goes on record."""
         if not reason.strip():
-            raise InputError("the reason is empty: say why, for whoever reads the record")
+            raise InputError("the reason is empty: say why, for the record")
         return self.governor.context.clean(reason)[:_LONGEST_REASON]
 
     # What is looked up.

@@ -260,7 +260,7 @@ def post(sink: str, endpoint: Endpoint, request: Request, timeout_s: float, cloc
 
 def _broken(error: Exception) -> str:
     hung_up = isinstance(error, ConnectionError)
-    return "it hung up without a word" if hung_up else "is it a web server?"
+    return "it closed the connection without an answer" if hung_up else "is it a web server?"
 
 
 def _refusal(

@@ -215,7 +215,7 @@ def passphrase_token(row: CredentialRow, passphrase: str) -> str | None:
 def require_operator(principal: Principal | None) -> Principal:
     """Return the principal if it is an operator; raise NotPermittedError otherwise."""
     if principal is None:
-        raise NotPermittedError("nobody is named who does this: only an operator may")
+        raise NotPermittedError("no operator is named: only an operator may do this")
     if principal.kind is not PrincipalKind.OPERATOR:
         raise NotPermittedError(
             f"{principal.kind.value} `{principal.name}` may not do this: only an operator may"

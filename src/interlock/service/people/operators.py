@@ -102,8 +102,8 @@ def refuse_descendants(rows: Rows, pid: int | None = None) -> None:
         run = rows.run_for(process)
         if run is not None:
             raise NotPermittedError(
-                f"this process descends from run `{run.id}` of agent `{run.agent}`: whoever is"
-                " governed decides nothing; a person does it in a terminal of their own"
+                f"this process was started by run `{run.id}` of agent `{run.agent}`: it is"
+                " governed, so it may not decide; a person does it in a terminal of their own"
             )
 
 
@@ -245,8 +245,8 @@ def revoke_operator(context: Context, by: Principal, name: str) -> None:
             raise InputError(f"`{name}` is no operator: look at `interlock operator list`")
         if names == {name}:
             raise InputError(
-                f"`{name}` is the only operator, and nobody could decide without one: let"
-                " another one in first, `interlock operator add NAME`"
+                f"`{name}` is the only operator, and without one nothing could be approved:"
+                " add another one first, `interlock operator add NAME`"
             )
         _revoke(context, transaction, by, name)
 
@@ -403,13 +403,13 @@ class _Fresh:
 
 
 def _changed(context: Context, by: Principal, plan: Callable[[Transaction], T]) -> T:
-    """Do what an operator may, unless that operator was let go meanwhile."""
+    """Do what an operator may, unless that operator was revoked meanwhile."""
     require_operator(by)
 
     def checked(transaction: Transaction) -> T:
         own = [row for row in _valid(transaction, *_DECIDING) if row.name == by.name]
         if by.credential not in [credential_id(row.digest) for row in own]:
-            raise NotPermittedError(f"operator `{by.name}` was let go meanwhile")
+            raise NotPermittedError(f"operator `{by.name}` was revoked meanwhile")
         return plan(transaction)
 
     return context.ledger.execute(Work(checked, locks=_LOCKS))

@@ -128,7 +128,7 @@ def _refuse_held(moment: Moment) -> None:
     if hold is not None:
         raise InputError(
             f"run `{moment.run.id}` is held: {hold.reason}; its checks are run, and verdicts"
-            " counted, once a person lets it go on"
+            " counted, once a person resumes it"
         )
 
 

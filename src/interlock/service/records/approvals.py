@@ -73,7 +73,7 @@ def settle_elsewhere(moment: Moment, approval_id: str) -> None:
         # What was asked of the whole run stays answered; what was asked of one action is over.
         is_of_run = found.subject is Subject.PRICE
         state = ApprovalState.GRANTED if is_of_run else ApprovalState.CANCELLED
-        note = "somebody at the client's own prompt let it through"
+        note = "somebody at the client's own prompt allowed it"
         moment.append(ApprovalDecided(id=found.id, state=state, note=note))
 
 
@@ -202,7 +202,7 @@ def unknown_approval(approval_id: str) -> InputError:
 def _what_became(approval: Approval, now: int) -> str:
     if approval.state is ApprovalState.PENDING:
         ago = (now - approval.expires_at) // 1_000_000
-        return f"approval `{approval.id}` ran out {ago} s ago: the agent has to ask again"
+        return f"approval `{approval.id}` expired {ago} s ago: the agent has to ask again"
     who = (approval.decided_by or "somebody").partition(":")[2] or "somebody"
     return f"approval `{approval.id}` was {approval.state.value} already, by {who}"
 

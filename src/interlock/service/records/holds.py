@@ -216,5 +216,5 @@ def _withdraw_question(moment: Moment, run: RunState) -> None:
 
 def _worded(context: Context, reason: str, what: str) -> str:
     if not reason.strip():
-        raise InputError(f"the reason is empty: say {what}, for whoever reads the record")
+        raise InputError(f"the reason is empty: say {what}, for the record")
     return context.clean(reason.strip())

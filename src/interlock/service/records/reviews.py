@@ -458,7 +458,7 @@ def _unsettled(context: Context, gate: str, changed: Sequence[str]) -> CheckResu
     shown = ", ".join(f"`{path}`" for path in changed[:_FEW_FILES])
     more = f" and {len(changed) - _FEW_FILES} more" if len(changed) > _FEW_FILES else ""
     why = (
-        f"files changed while it ran, each of {_MOST_TRIES} times: {shown}{more}: let nobody write"
+        f"files changed while it ran, each of {_MOST_TRIES} times: {shown}{more}: let nothing write"
         " there meanwhile; what the check makes itself belongs into a folder of"
         " `destructive-ops.scratch-folders`, or is ignored by git"
     )

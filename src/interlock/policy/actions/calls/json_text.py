@@ -47,7 +47,7 @@ def value_from_json(raw: str, scan: Scan) -> object | Unreadable:
     if twice is None:
         return value
     shown = _masked(twice[:_LONGEST_NAME])
-    said = f"name `{shown}` twice in one object, so that nobody knows which one counts"
+    said = f"name `{shown}` twice in one object, so that it is unclear which one counts"
     return Unreadable("duplicate-key", said)
 
 
