@@ -70,7 +70,12 @@ def a_story(place: str) -> Story:
 
 
 def a_run(
-    interlock: Interlock, task: str, *, parent: str | None = None, budget: Budget | None = None
+    interlock: Interlock,
+    task: str,
+    *,
+    parent: str | None = None,
+    budget: Budget | None = None,
+    tree_budget: Budget | None = None,
 ) -> Run:
     """Start a run of an agent in a project."""
     return interlock.run(
@@ -80,6 +85,7 @@ def a_run(
         project="shop",
         parent=parent,
         budget=budget or Budget(),
+        tree_budget=tree_budget or Budget(),
     )
 
 

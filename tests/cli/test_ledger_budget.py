@@ -49,6 +49,36 @@ def test_what_the_runs_below_spent_counts_in_the_tree(story: Story) -> None:
     assert tree["used"]["tool_calls"] == 3
 
 
+def test_a_run_by_itself_names_its_limited_accounts(place: str) -> None:
+    with Interlock.open(place) as agent:
+        below = a_run(agent, "w", budget=Budget(tokens=1), tree_budget=Budget(tool_calls=2))
+
+    shown = json.loads(interlock("budget", below.id, "--json").stdout)
+    assert [each["scope"] for each in shown] == [f"run/{below.id}", f"tree/{below.id}"]
+
+
+@pytest.mark.parametrize(
+    ("dimension", "scope"), [("tokens", "run"), ("tool-calls", "tree"), ("diff-lines", "run")]
+)
+def test_a_run_by_itself_has_the_limit_changed_that_it_was_given(
+    dimension: str, scope: str, place: str
+) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "w", budget=Budget(tokens=1), tree_budget=Budget(tool_calls=2))
+
+    changed = json.loads(as_person("budget", run.id, dimension, "5", "--json").stdout)
+    assert (changed["scope"], changed["after"]) == (f"{scope}/{run.id}", 5)
+
+
+def test_of_two_limits_a_person_names_the_one_that_is_meant(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "w", budget=Budget(tokens=1), tree_budget=Budget(tokens=2))
+
+    result = as_person("budget", run.id, "tokens", "5")
+    assert result.exit_code == 2
+    assert f"name `run/{run.id}` or `tree/{run.id}`" in result.stderr
+
+
 def test_a_limit_is_raised_while_the_run_goes_on(place: str) -> None:
     with Interlock.open(place) as agent:
         run = a_run(agent, "work", budget=Budget(tool_calls=1))

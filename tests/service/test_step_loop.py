@@ -482,7 +482,26 @@ def test_who_leaves_a_run_that_may_not_go_on_has_not_completed_it() -> None:
             for step in run.steps(wait_s=0):
                 looked(run, step.number)
 
-        assert run.state.outcome == "stopped"
+        assert run.state.outcome is None
+        check_record(interlock)
+
+
+def test_a_run_whose_budget_is_used_up_goes_on_once_a_person_has_raised_it() -> None:
+    with in_memory() as interlock:
+        token = operator_of(interlock)
+        with interlock.run("t", budget={"tool_calls": 1}) as run:
+            loop = run.steps(wait_s=0)
+            for step in loop:
+                looked(run, step.number)
+        assert loop.answer is not None
+        assert "`interlock budget RUN DIMENSION NEW`" in loop.answer.reasons[0]
+
+        interlock.set_budget(f"run/{run.id}", {"tool_calls": 2}, token=token)
+        interlock.lift(run.id, reason="nearly there", token=token)
+        with interlock.resume(run.id) as again:
+            for step in again.steps(wait_s=0):
+                looked(again, step.number)
+        assert run.state.spent.tool_calls == 2
         check_record(interlock)
 
 

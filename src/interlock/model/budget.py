@@ -10,7 +10,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, Decimal
-from typing import Final, Self
+from functools import lru_cache
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
@@ -45,10 +46,6 @@ class Dimension(enum.StrEnum):
         member._value_ = key
         member.field, member.label, member.unit, member.scale = field, label, unit, scale
         return member
-
-
-_DIMENSIONS: Final = tuple(Dimension)
-"""All of them: to go through the class itself takes longer."""
 
 
 class Amounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -123,6 +120,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 NO_LIMITS = Limits()
+
+
+@lru_cache(maxsize=256)
+def _limited(limits: Limits) -> tuple[tuple[Dimension, str, int], ...]:
+    """Return every dimension that has a limit, with its field; few of them have one."""
+    found = ((each, limits.of(each)) for each in Dimension)
+    return tuple((each, each.field, limit) for each, limit in found if limit is not None)
 
 
 Usd = Decimal | str | Amount
@@ -268,14 +272,20 @@ class BudgetBalance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     def exceeded_by(self, asked: Amounts) -> Iterator[Dimension]:
         """Yield every dimension whose limit would be passed."""
-        used, held, limits = self.used, self.reserved, self.limits
-        for dimension in _DIMENSIONS:
-            limit = limits.of(dimension)
-            # Only what has a limit is added up: this is asked before every action.
-            if limit is not None and (
-                used.of(dimension) + held.of(dimension) + asked.of(dimension) > limit
-            ):
+        # Only what has a limit is added up: this is asked before every action.
+        used, held = self.used, self.reserved
+        for dimension, field, limit in _limited(self.limits):
+            if getattr(used, field) + getattr(held, field) + getattr(asked, field) > limit:
                 yield dimension
+
+    def is_near_a_limit(self, asked: Amounts) -> bool:
+        """Whether so much of a limit would be used that somebody may have to be told."""
+        used, held, least = self.used, self.reserved, ALERT_PERCENTS[0]
+        for _, field, limit in _limited(self.limits):
+            taken = getattr(used, field) + getattr(held, field) + getattr(asked, field)
+            if taken * 100 >= limit * least:
+                return True
+        return False
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,8 +325,8 @@ def alerts_due(
     balance: BudgetBalance, sent: Mapping[str, int], asked: Amounts = NOTHING
 ) -> tuple[Alert, ...]:
     """Return the highest threshold that each dimension newly reaches with what is asked for."""
-    limits = balance.limits
-    found = [_alert_in(balance, sent, asked, each) for each in _DIMENSIONS if limits.of(each)]
+    limited = _limited(balance.limits)
+    found = [_alert_in(balance, sent, asked, each) for each, _, limit in limited if limit]
     return tuple(alert for alert in found if alert is not None)
 
 

@@ -121,11 +121,16 @@ def checked(value: object, annotation: object, place: str) -> Any:  # noqa: ANN4
     return _kind(annotation).check(value, place)
 
 
+_OF_TOKENS: Final = ("tokens", "input_tokens", "output_tokens", "total_tokens")
+_USAGE: Final = "usage={'input_tokens': 1200, 'output_tokens': 300}"
+
+
 def unexpected_name(name: str, known: Iterable[str], place: str) -> InputError:
     """Return the error for a name that nobody knows, with the nearest one that is known."""
     names = sorted(known)
     name = name[:_LONGEST_SHOWN]
-    near = _nearest(name, names)
+    # Whoever counts tokens means what a model used, not the name that looks most like it.
+    near = _USAGE if name in _OF_TOKENS and "usage" in names else _nearest(name, names)
     right = f"did you mean `{near}`?" if near else f"expected {_listed(names)}"
     return InputError(f"{place} takes no `{ascii(name)[1:-1]}`: {right}")
 

@@ -391,14 +391,14 @@ class RunOperations(Glanced):
     async def leave(self, *, failed: bool) -> None:
         """End what `with` began, as what the run came to.
 
-        A run that a person has to decide about is left open: it goes on from there.
+        A run that a person was asked about is left open: paused or stopped, it goes on from there.
         """
         latest = self._latest
         if failed:
             await self.finish("failed")
         elif latest is None or (latest.goes_on if isinstance(latest, StepAnswer) else latest.done):
             await self.finish("completed")
-        elif not latest.waits_for_person:
+        elif latest.approval_id is None and not latest.waits_for_person:
             await self.finish("stopped")
 
     async def start_below(self, task: str, fields: RunFields) -> RunState:

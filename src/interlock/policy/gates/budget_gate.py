@@ -30,7 +30,7 @@ def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
         for dimension in balance.exceeded_by(facts.asked):
             yield _exceeded(balance, facts.asked, dimension)
     unpriced = policy.config.budgets.unpriced
-    if facts.balances and unpriced != "off":
+    if unpriced != "off" and [each for each in facts.balances if _is_uncounted(each)]:
         yield from _unpriced(facts, Decision(unpriced))
 
 
@@ -77,6 +77,11 @@ def _exceeded(balance: BudgetBalance, asked: Amounts, dimension: Dimension) -> F
     )
 
 
+def _is_uncounted(balance: BudgetBalance) -> bool:
+    """Whether a limited cost is not known."""
+    return balance.unpriced_tokens > 0 and balance.limits.cost_micros is not None
+
+
 def _unpriced(facts: Facts, decision: Decision) -> Iterator[Finding]:
     """Say that a cost cannot be counted; a person's word on that counts for the whole run."""
     note, remedy = "", f"{_PRICE_IT}, and start a new run; a person's yes lets this one go on"
@@ -86,7 +91,7 @@ def _unpriced(facts: Facts, decision: Decision) -> Iterator[Finding]:
         decision, note = Decision.BLOCK, ", and a person said that it must not go on like that"
         remedy = f"{_PRICE_IT}, and start a new run"
     for balance in facts.balances:
-        if balance.unpriced_tokens and balance.limits.cost_micros is not None:
+        if _is_uncounted(balance):
             scope = scope_from_id(balance.scope)
             yield Finding(
                 gate=GATE.name,

@@ -125,8 +125,8 @@ _CHECKS: Final = {
     ),
     StepCode.BUDGET: (
         StepDecision.STOP,
-        "finish here, or ask a person to raise it (`interlock show RUN` tells which account,"
-        " `interlock budget` raises it) and resume the run",
+        "finish here, or have a person raise it (`interlock budget RUN` shows it, `interlock budget"
+        " RUN DIMENSION NEW` raises it) and let the run go on: `interlock resume RUN --reason WHY`",
     ),
     StepCode.REWORK: (
         StepDecision.PAUSE,

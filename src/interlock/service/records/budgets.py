@@ -169,15 +169,19 @@ def _balance_of_run(
     accounts: Accounts, run: RunState, scope: str, limits: Limits, now: int
 ) -> BudgetBalance:
     """Return a run's own account, or with what the runs below it spent as well."""
-    below = accounts.account(scope) if scope == run.tree_scope else EMPTY
     # A run's time is the time since it began, whether it works or waits.
     elapsed_ms = max(0, (run.ended_at or now) - run.started_at) // 1000
+    used, reserved, unpriced = run.spent, run.reserved, run.unpriced_tokens
+    if scope == run.tree_scope:
+        below = accounts.account(scope)
+        used, reserved = used + below.used, reserved + below.reserved
+        unpriced += below.unpriced_tokens
     return BudgetBalance(
         scope=scope,
-        used=replace(run.spent + below.used, wall_time_ms=elapsed_ms),
-        reserved=replace(run.reserved + below.reserved, wall_time_ms=0),
+        used=replace(used, wall_time_ms=elapsed_ms),
+        reserved=replace(reserved, wall_time_ms=0) if reserved.wall_time_ms else reserved,
         limits=limits,
-        unpriced_tokens=run.unpriced_tokens + below.unpriced_tokens,
+        unpriced_tokens=unpriced,
     )
 
 
@@ -188,6 +192,7 @@ def alerts_with(
     return tuple(
         alert
         for balance in balances
+        if balance.is_near_a_limit(asked)
         for alert in alerts_due(balance, _alerts_known(transaction, balance.scope), asked)
     )
 
