@@ -157,6 +157,22 @@ def current_ledger_places() -> LedgerPlaces:
     )
 
 
+class MovedKeys(NamedTuple):
+    """Which variable says where keys are, and where they would be without it."""
+
+    variable: str
+    usual: Path
+
+
+def moved_keys() -> MovedKeys | None:
+    """Return by which variable the folder of keys is another than usual, if it is."""
+    usual = _config_folder({}, Path.home()) / "keys"
+    for variable in ("INTERLOCK_CONFIG_HOME", "XDG_CONFIG_HOME"):
+        if os.environ.get(variable) and current_ledger_places().keys != usual:
+            return MovedKeys(variable, usual)
+    return None
+
+
 class Cause(NamedTuple):
     """What the loop told a job about itself, and so whatever the job starts."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from adapters.users import FILES, a_user
-from cli.asking import interlock
+from cli.asking import interlock, make_operator
 from interlock import Interlock, settings
 from interlock.adapters.installation.canary import BrokenHookError, refusal_in
 from interlock.adapters.installation.client_hooks import CLIENTS
@@ -94,11 +94,49 @@ def test_nothing_installed_is_said(home: Path) -> None:
 
     code, seen = doctor()
 
+    shown = interlock("doctor").stdout
+
     assert code == 1
     assert [(each["level"], each["client"]) for each in seen] == [
         ("note", "gemini"),
-        ("problem", ""),
+        ("note", ""),
     ]
+    assert "NOTE  nothing is installed: agents act unasked" in shown
+    assert shown.endswith("next  interlock install  puts the hooks in\n")
+
+
+def test_that_no_session_was_ever_seen_is_said(hooked: Path) -> None:
+    _, seen = doctor()
+    standing = interlock("status").stdout
+    with Interlock.open() as opened:
+        for client in ("claude-code", "codex"):
+            opened.run("work", client=client).finish()
+    _, later = doctor()
+    stands = interlock("status").stdout
+    away = interlock("uninstall", "--yes").stdout
+
+    never = "no session seen yet: start `claude` and ask it to list the files here"
+    assert any(each["text"].startswith(never) for each in seen)
+    assert never in " ".join(standing.split())
+    assert not any(each["text"].startswith(never) for each in later)
+    assert never not in " ".join(stands.split())
+    server = _server(hooked.parent)
+    assert server is not None
+    assert f"process {server.pid} still runs" in away
+    assert f"`kill {server.pid}` ends it now" in " ".join(away.split())
+    assert "the record of what happened: " in " ".join(away.split())
+
+
+def test_whoever_installs_is_told_to_set_up_first(hooked: Path) -> None:
+    (hooked / FILES["claude-code"]).unlink()
+    first = interlock("install", "claude-code", "--yes").stdout
+    make_operator(settings.current_ledger_places().ledger)
+    (hooked / FILES["claude-code"]).unlink()
+    later = interlock("install", "claude-code", "--yes").stdout
+
+    told = [line.split("  ")[1] for line in first.splitlines() if line.startswith("next")]
+    assert told == ["interlock setup", "interlock doctor"]
+    assert "interlock setup" not in later
 
 
 def test_a_hook_that_is_missing_is_named(hooked: Path) -> None:

@@ -446,7 +446,7 @@ def test_a_person_beside_an_agent_decides(place: _Place) -> None:
     )
 
     assert ended.code == 0, ended.errors
-    assert "GRANTED" in ended.output
+    assert "APPROVED" in ended.output
     assert PASSPHRASE not in ended.screen
     again = interlock_at_terminal(
         ["token", "create", "spy", "--role", "viewer"],
@@ -488,6 +488,21 @@ def _recovers_once(environment: dict[str, str], code: str) -> None:
         )
         assert ended.code == wanted
     assert "was revoked" in ended.errors
+
+
+def test_who_errs_in_a_new_passphrase_is_asked_again_three_times(tmp_path: Path) -> None:
+    environment = _environment(tmp_path)
+    refused = interlock_at_terminal(
+        ["setup", "ada"], ["short", PASSPHRASE, "another", "tiny"], environment=environment
+    )
+    done = interlock_at_terminal(
+        ["setup", "ada"], ["short", PASSPHRASE, PASSPHRASE], environment=environment
+    )
+
+    assert (refused.code, done.code) == (2, 0), done.errors
+    assert "the passphrase has 4 characters, expected 12 to" in refused.errors
+    assert "the two are not the same: nothing was changed; try 3 of 3" in refused.screen
+    assert done.screen.index("12 characters or more") < done.screen.index("new passphrase of ada")
 
 
 def test_of_many_threads_that_set_up_one_is_first() -> None:

@@ -416,7 +416,7 @@ TAMPERED: Final[dict[str, tuple[Callable[[apsw.Connection], object], str]]] = {
     "every seal": (_unseal, "the table meta has no seal"),
     "another id": (
         lambda to: to.execute("UPDATE meta SET value = 'x' || substr(value, 2) WHERE name = 'id'"),
-        "has lost its key",
+        "without its key",
     ),
     "no id": (
         lambda to: to.execute("DELETE FROM meta WHERE name = 'id'"),
@@ -559,7 +559,7 @@ def _flipped(file: Path, at: int) -> None:
 FILE_ATTACKS: Final[dict[str, tuple[Callable[[Scene], object], str]]] = {
     "another new ledger": (
         lambda scene: shutil.copy(_another_ledger(scene), scene.file),
-        "has lost its key",
+        "without its key",
     ),
     "another new ledger with its key": (
         lambda scene: (
@@ -573,7 +573,7 @@ FILE_ATTACKS: Final[dict[str, tuple[Callable[[Scene], object], str]]] = {
             scene.file.rename(scene.folder / "elsewhere.db"),
             scene.file.symlink_to(_another_ledger(scene)),
         ),
-        "has lost its key",
+        "without its key",
     ),
     "an empty file": (lambda scene: scene.file.write_bytes(b""), "a newer ledger was there"),
     "half of the file": (
@@ -601,12 +601,12 @@ FILE_ATTACKS: Final[dict[str, tuple[Callable[[Scene], object], str]]] = {
         lambda scene: scene.wal.symlink_to(scene.folder / "elsewhere"),
         "is not a regular file",
     ),
-    "no key": (lambda scene: scene.key.unlink(), "has lost its key"),
+    "no key": (lambda scene: scene.key.unlink(), "without its key"),
     "no key and no anchor": (
         lambda scene: (scene.key.unlink(), scene.anchor.unlink()),
-        "has lost its key",
+        "without its key",
     ),
-    "no keys at all": (lambda scene: shutil.rmtree(scene.keys), "has lost its key"),
+    "no keys at all": (lambda scene: shutil.rmtree(scene.keys), "without its key"),
     "another key": (
         lambda scene: scene.key.write_text(f"{'ab' * 32}\nanchored\n"),
         "is not what was written there",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from interlock import Approval, Interlock, Run
 from interlock.cli.call import terminal
 from interlock.model.short_code import code_of
 from interlock.model.system_loop import LOOP_RUN
+from patience import LONG_ENOUGH_S
 from service.ledgers import PASSPHRASE, run_elsewhere
 from terminal import interlock_at_terminal, own_terminal
 
@@ -302,8 +305,30 @@ def test_the_latest_run_at_work_needs_no_name(word: str, any_place: str) -> None
     assert none.exit_code == 2
     assert "there is no run yet" in none.stderr
     assert "first" in latest.stdout
+    assert "(it is at work); `interlock runs` lists the others" in latest.stderr
     assert last.exit_code == 0
     assert LOOP_RUN not in last.stdout.splitlines()[0]
+
+
+def test_a_run_that_died_is_not_taken_for_one_at_work(place: str) -> None:
+    died = "import interlock; interlock.Interlock.open().run('dead').command('ls')"
+    subprocess.run([sys.executable, "-c", died], check=True, timeout=LONG_ENOUGH_S)
+    with Interlock.open(place) as agent:
+        done = a_run(agent, "done")
+        done.finish()
+        latest = interlock("show")
+        unknown = run_elsewhere(agent, "somewhere")
+        somewhere = interlock("show")
+        unknown.finish()
+        asks = a_run(agent, "asks")
+        asks.command("git push --force")
+        a_run(agent, "newer").command("ls")
+        waits = interlock("show")
+
+    assert latest.stdout.startswith("done\n")
+    assert somewhere.stdout.startswith("somewhere\n")
+    assert waits.stdout.startswith("asks\n")
+    assert "(it waits for a person)" in waits.stderr
 
 
 def test_runs_are_named_by_their_codes(any_place: str) -> None:

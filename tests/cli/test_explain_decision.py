@@ -293,3 +293,53 @@ def test_a_page_keeps_within_the_window(
             text = interlock("explain", stuck.run.id, which).stdout
 
             assert max(map(len, text.splitlines())) <= int(columns)
+
+
+def test_without_a_run_the_last_refusal_is_explained(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "push it")
+        asked = run.command("git push --force origin topic")
+        seq = asked.action_id.rpartition(":")[2]
+        run.command("ls")
+        text = interlock("explain").stdout
+        same = [
+            interlock("explain", run.id).stdout,
+            interlock("explain", run.id, "--record", seq).stdout,
+        ]
+        value = json.loads(interlock("explain", "--json").stdout)
+
+    assert text.startswith("$ git push --force origin topic\n")
+    assert f"  run      {code_of(run.id)}, record {seq}, " in text
+    assert f"  asked    approval {code_of(asked.approval_id)}\n" in text
+    assert "ASK  a person must approve first\n" in text
+    assert "Matched rules\n  git.push-force (ask): " in text
+    assert [each.split("record")[0] for each in same] == [text.split("record")[0]] * 2
+    assert (value["short"], value["decision"]) == ("ask", "require_confirmation")
+    assert value["explanation"]["verdict"]["findings"][0]["rule"] == "git.push-force"
+
+
+def test_a_pause_may_be_the_last_refusal(place: str) -> None:
+    with a_stuck_run(place) as stuck:
+        stuck.run.step()
+        text = interlock("explain").stdout
+
+    assert text.startswith("PAUSE  the run waits for a person\n")
+    assert f"record {stuck.paused.seq}," in text
+
+
+def test_an_option_without_a_run_is_refused(place: str) -> None:
+    Interlock.open(place).close()
+    result = interlock("explain", "--step", "3")
+
+    assert result.exit_code == 2
+    assert "are of one run: name it" in result.stderr
+
+
+def test_the_last_refusal_is_found_behind_many_records(place: str) -> None:
+    with Interlock.open(place) as agent:
+        a_run(agent, "delete").command("rm -rf /")
+        run = a_run(agent, "talk")
+        for number in range(600):
+            run.violation("talks", f"word {number}")
+
+    assert interlock("explain").stdout.startswith("$ rm -rf /\n")

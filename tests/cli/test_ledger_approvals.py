@@ -9,6 +9,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock, make_operator
+from cli.control import repeats_itself
 from cli.ledgers import Story, a_question, a_run, told
 from interlock import CommandAction, EditAction, Finding, Interlock, ToolAction, load_policy
 from interlock.cli.call import terminal
@@ -32,14 +33,18 @@ def test_the_inbox_tells_what_is_asked_and_why(story: Story) -> None:
   why      git.push-force: overwrites what others see on the remote
   run      <chec> (claude: fix the checkout: totals are off by one cent)
 
-interlock approve <appr> lets it happen once, interlock deny <appr> refuses
+next  interlock setup  makes you the person who approves; until then nobody can decide
 """)
 
 
 def test_an_empty_inbox_is_told(place: str) -> None:
     Interlock.open(place).close()
 
-    assert interlock("approvals").stdout == "nothing waits for you\n"
+    assert interlock("approvals").stdout == snapshot("""\
+nothing waits for you
+
+next  interlock setup  makes you the person who approves; until then nobody can decide
+""")
     assert json.loads(interlock("approvals", "--json").stdout) == []
 
 
@@ -48,8 +53,10 @@ def test_an_operator_decides_with_a_passphrase(story: Story) -> None:
 
     assert result.exit_code == 0
     assert result.stdout == snapshot("""\
-GRANTED  it may happen once
+APPROVED  it may happen once
   git push --force origin topic
+  next     an agent that still waits goes on by itself; otherwise tell it `go on` in the same
+           session, which `claude --continue` opens again
 """)
     [approval] = json.loads(interlock("approvals", "--all", "--json").stdout)
     assert (approval["state"], approval["note"]) == ("granted", "go on")
@@ -105,6 +112,7 @@ def test_what_was_denied_stays_denied(place: str) -> None:
         assert result.stdout == snapshot("""\
 DENIED  it must not happen
   git push --force origin topic
+  next     nothing to do: where the agent makes the same call again, it is denied
 """)
         assert run.command(PUSH).decision is Decision.BLOCK
 
@@ -183,8 +191,10 @@ def test_always_prints_a_rule_and_applies_nothing(story: Story, tmp_path: Path) 
     result = as_person("approve", story.approval, "--always")
 
     assert result.stdout.replace(str(tmp_path), "FOLDER") == snapshot("""\
-GRANTED  it may happen once
+APPROVED  it may happen once
   git push --force origin topic
+  next     an agent that still waits goes on by itself; otherwise tell it `go on` in the same
+           session, which `claude --continue` opens again
 
 To be asked no more about exactly this, add to FOLDER/config/policy.toml; nothing was changed:
 
@@ -279,3 +289,44 @@ def test_what_no_key_silences_is_a_comment_or_another_key(
     file.write_text(recommendation([finding]))
 
     assert load_policy(user=file, project=None).hash
+
+
+@pytest.mark.parametrize(
+    ("client", "said"),
+    [
+        ("claude-code", "`go on` in the same session, which `claude --continue` opens again"),
+        ("codex", "otherwise tell it `go on` in the same session"),
+        ("interlock-run", "`interlock run` waits for your answer and goes on by itself"),
+        ("python", "the agent makes the same call again, in the same run"),
+    ],
+)
+def test_whoever_approves_is_told_what_the_agent_does(client: str, said: str, place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = agent.run("push it", client=client)
+        first, second = [run.command(f"{PUSH}-{name}").approval_id for name in "ab"]
+        assert first is not None
+        assert second is not None
+        approved, denied = as_person("approve", first), as_person("deny", second)
+
+    assert said in " ".join(approved.stdout.split())
+    assert "where the agent makes the same call again, it is denied" in denied.stdout
+
+
+def test_whoever_lets_a_run_go_on_is_told_that_it_asks_again(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = agent.run("repeat it", client="python")
+        approved = as_person("approve", str(repeats_itself(run).approval_id))
+
+    assert "the agent asks for its next step again, and goes on" in approved.stdout
+
+
+def test_the_folder_of_a_command_is_shown(place: str, empty_place: Path) -> None:
+    with Interlock.open(place) as agent:
+        run = agent.run("push it", workspace=empty_place)
+        run.command(PUSH)
+        run.command(PUSH, cwd="/srv/shop")
+        shown = interlock("approvals").stdout
+
+    assert shown.count("  in       ") == 2
+    assert "  in       /srv/shop\n" in shown
+    assert str(empty_place) in shown.replace("\n           ", "")

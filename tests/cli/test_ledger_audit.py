@@ -87,6 +87,32 @@ def test_a_changed_record_is_named(arguments: list[str], story: Story) -> None:
     assert f"run `{story.checkout}`, record 3: " in faults[0]
 
 
+def test_keys_in_another_folder_are_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("INTERLOCK_CONFIG_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "INTERLOCK_LEDGER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Interlock.open().close()
+    with Interlock.open() as opened:
+        opened.run("work").finish()
+    moved = {"INTERLOCK_CONFIG_HOME": tmp_path / "moved", "XDG_CONFIG_HOME": tmp_path / "other"}
+    for variable, folder in moved.items():
+        monkeypatch.setenv(variable, str(folder))
+        result = interlock("runs")
+        monkeypatch.delenv(variable)
+
+        assert result.exit_code == 1
+        assert f"the key of {tmp_path}/.local/state/interlock/ledger.db is in" in result.stderr
+        assert f"is in {tmp_path}/.config/interlock/keys, and `{variable}` says" in result.stderr
+        assert f"to look in {folder}" in result.stderr
+    assert interlock("runs").exit_code == 0
+    next((tmp_path / ".config/interlock/keys").glob("*.key")).unlink()
+    gone = interlock("runs").stderr
+    assert "which is not at " in gone
+    assert "names that folder" not in gone
+
+
 def test_a_lost_key_is_told_and_not_replaced(story: Story, tmp_path: Path) -> None:
     [key] = (tmp_path / "config" / "keys").glob("*.key")
     key.unlink()
@@ -94,7 +120,9 @@ def test_a_lost_key_is_told_and_not_replaced(story: Story, tmp_path: Path) -> No
     result = interlock("verify")
 
     assert result.exit_code == 1
-    assert f"has lost its key {key}: put it back from a copy" in result.stderr.replace("\n", "")
+    assert f"cannot be opened without its key, which is not at {key}" in result.stderr.replace(
+        "\n", ""
+    )
     assert not key.exists()
 
 
@@ -195,7 +223,7 @@ def test_a_lost_key_is_missed_until_somebody_recovered_without_it(
         recovered = interlock("ledger", "repair", story.place, str(saved))
 
     assert refused.exit_code == 1
-    assert "has lost its key" in missed.stderr
+    assert "without its key" in missed.stderr
     assert recovered.exit_code == 0
     assert "it is sealed with a new one" in recovered.stdout
     assert key.exists()

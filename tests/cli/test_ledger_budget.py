@@ -128,7 +128,7 @@ def test_none_takes_the_accounts_own_limit_away(story: Story) -> None:
 def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
     as_person("budget", f"run/{story.checkout}", "tokens", "200000", "--reason", "it takes longer")
 
-    shown = told(interlock("show", story.checkout).stdout, story)
+    shown = told(interlock("show", story.checkout, "--all").stdout, story)
     assert "this run, tokens: 100,000 -> 200,000  by " in shown
     assert "it takes longer" in shown
 

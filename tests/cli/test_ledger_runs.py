@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock, program
+from cli.asking import as_person, interlock, program
 from cli.ledgers import Story, a_run, told
 from interlock import Interlock
+from interlock.model.hook import CANARY
+from interlock.model.short_code import code_of
 from patience import LONG_ENOUGH_S
 
 
@@ -21,10 +23,13 @@ def test_runs_are_listed_with_what_they_did_and_those_below_them(story: Story) -
 
     assert result.exit_code == 0
     assert told(result.stdout, story) == snapshot("""\
-run       status     task                    active  allow  warn  ask  deny  tokens     cost  broken
-<chec>    waiting    fix the checkout: t...   6 min      2     -    1     1   78.0k  $0.00+?       1
-  <hist>  completed  look through the hi...   7 min      1     -    -     -       0    $0.00       -
-<chan>    completed  write the changelog      6 min      -     -    -     -       0    $0.00       -
+run       status     task                        active  allow  warn  ask  deny     cost  violations
+<chec>    waiting    fix the checkout: to...  6 min ago      2     -    1     1  $0.00+?           1
+  <hist>  completed  look through the his...  7 min ago      1     -    -     -    $0.00           -
+<chan>    completed  write the changelog      6 min ago      -     -    -     -    $0.00           -
+
+violations  rules that the agent broke, as the run reported
++?  some tokens have no known price: `interlock budget --help`
 """)
 
 
@@ -139,15 +144,34 @@ fix the checkout: totals are off by one cent
   run      <chec> (<checkout..........................>)
   agent    claude (claude-code)
   project  shop
-  lasted   7 min
-  outcome  still running, 1 question for a person
-
-Figures
+  state    waits for a person: 1 question
   answers  2 allow, 1 ask, 1 deny
+  used     78,000 tokens, $0.00, and 78,000 tokens of unknown price
+  budget   78,000 of 100,000 tokens (78 %), the nearest limit
+  waits    <appr>  git push --force origin topic
+
+Questions and refusals
+  1:09  deny      $ rm -rf /
+                  filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
+  1:09  ask       $ git push --force origin topic  approval <appr>
+                  git.push-force: overwrites what others see on the remote
+
+Runs below it
+  <hist>  completed   look through the history
+
+next  interlock show <chec> --all  shows every one of 11 records\
+""")
+
+
+def test_the_whole_page_of_a_run_has_every_record(story: Story) -> None:
+    shown = told(interlock("show", story.checkout, "--all").stdout, story)
+
+    assert shown[shown.index("Figures") :] == snapshot("""\
+Figures
+  policy   0b8b1a83c26943a2
   lines    +1 -1 in 1 file
   tools    command 1, edit 1
-  tokens   78,000 (60,000 in, 18,000 out)
-  cost     $0.00, and 78,000 tokens of unknown price
+  tokens   60,000 in, 18,000 out
   tests    10 passed, 2 failed
   broken   1 violation of 1 rule
   rules    no-print 1
@@ -165,20 +189,105 @@ Timeline
   0:05  done      write src/cart.py  +1 -1
   0:09  model     nobody-knows  78,000 tokens, price unknown
   0:09  75 %      this run  78,000 of 100,000 tokens
-  1:09  broken    no-print: a debugging print was left in  src/cart.py:3
+  1:09  violation no-print: a debugging print was left in  src/cart.py:3
   1:09  deny      $ rm -rf /
                   filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
   1:09  waits     approval <appr>  until <time>
-  1:09  ask       $ git push --force origin topic
+  1:09  ask       $ git push --force origin topic  approval <appr>
                   git.push-force: overwrites what others see on the remote
 
 Runs below it
-  <hist>  completed   look through the history\
+  <hist>  completed   look through the history
 """)
 
 
+def test_a_run_that_ended_says_why(place: str) -> None:
+    with Interlock.open(place) as ledger:
+        denied, failed, left, asked = [a_run(ledger, name) for name in "abcd"]
+        denied.command("rm -rf /")
+        failed.observe(failed.command("pytest -q"), exit_code=3)
+        left.observe(left.command("ls"))
+        asked.command("git push --force")
+        for run, outcome in ((denied, "blocked"), (failed, "failed"), (left, "stopped")):
+            run.finish(outcome)
+        asked.finish("stopped")
+        rows = [(run, interlock("show", run.id).stdout) for run in (denied, failed, left, asked)]
+        value = json.loads(interlock("show", denied.id, "--json").stdout)
+
+    said = [
+        [line.split(maxsplit=1)[1] for line in text.splitlines() if line.startswith(STANDING)]
+        for _, text in rows
+    ]
+    assert said == snapshot(
+        [
+            [
+                "blocked",
+                "`$ rm -rf /` was denied: deletes the system, a home folder or everything in it:"
+                " `/`",
+            ],
+            ["failed", "its last command ended with exit code 3"],
+            ["stopped", "its agent or client reported it as stopped"],
+            [
+                "stopped",
+                "nobody had approved `$ git push --force`: overwrites what others see on the"
+                " remote",
+            ],
+        ]
+    )
+    assert value["ended_because"] == said[0][1]
+    assert not any("report passed" in text for _, text in rows)
+
+
+def test_what_a_person_approved_is_told_apart(place: str) -> None:
+    with Interlock.open(place) as ledger:
+        run = a_run(ledger, "push it")
+        asked = run.command("git push --force origin topic")
+        as_person("approve", str(asked.approval_id))
+        run.command("git push --force origin topic")
+        shown = interlock("show", run.id).stdout
+
+    code = code_of(asked.approval_id)
+    assert "  answers  1 ask, 1 approved\n" in shown
+    assert f"  approved  $ git push --force origin topic  by anna ({code})\n" in shown
+    assert "warn" not in shown
+
+
+def test_many_refusals_are_cut_from_the_front(place: str) -> None:
+    with Interlock.open(place) as ledger:
+        run = a_run(ledger, "delete much")
+        for number in range(25):
+            run.command(f"rm -rf / # {number}")
+
+    shown = interlock("show", run.id).stdout
+
+    assert "  5 earlier ones: `--all` shows them\n" in shown
+    assert "# 4\n" not in shown
+    assert "# 24\n" in shown
+
+
+def test_a_test_of_the_hooks_is_marked_and_not_taken_for_a_session(place: str) -> None:
+    with Interlock.open(place) as ledger:
+        work = a_run(ledger, "work")
+        work.finish()
+        test = a_run(ledger, f"claude-code session {CANARY}7")
+        test.command("rm -rf /")
+        listed = interlock("runs").stdout
+        latest = interlock("show")
+        explained = interlock("explain")
+        standing = json.loads(interlock("status", "--json").stdout)
+
+    assert "  hook test  " in listed
+    assert listed.endswith("\n\nhook test  a test by `interlock doctor`, no session of yours\n")
+    assert latest.stderr == (
+        f"run {code_of(work.id)} (the latest); `interlock runs` lists the others\n"
+    )
+    assert explained.exit_code == 2
+    assert "nothing was asked about, denied, paused or stopped" in explained.stderr
+    assert standing["running"] == 0
+
+
 def test_a_finished_run_is_shown_with_its_report(story: Story) -> None:
-    shown = told(interlock("show", story.history).stdout, story)
+    shown = told(interlock("show", story.history, "--all").stdout, story)
 
     lines = shown[shown.index("Timeline") :].splitlines()
     assert "\n".join(line for line in lines if not line.startswith(EVIDENCE)) == snapshot("""\
@@ -236,7 +345,7 @@ def test_a_long_run_is_shown_from_its_end_unless_all_of_it_is_wanted(place: str)
         for number in range(60):
             run.violation("talks", f"word {number}")
 
-    few, everything = interlock("show", run.id), interlock("show", run.id, "--all")
+    few, everything = interlock("show", run.id, "--limit", "40"), interlock("show", run.id, "--all")
 
     assert "  21 earlier records: `--all` shows them\n" in few.stdout
     assert "word 19" not in few.stdout
@@ -248,7 +357,7 @@ def test_a_long_run_is_shown_from_its_end_unless_all_of_it_is_wanted(place: str)
 
 def test_bars_are_plain_where_a_terminal_cannot_draw(story: Story) -> None:
     result = subprocess.run(
-        program(["show", story.checkout]),
+        program(["show", story.checkout, "--all"]),
         capture_output=True,
         check=True,
         timeout=LONG_ENOUGH_S,
@@ -276,4 +385,5 @@ def test_text_from_outside_cannot_steer_the_terminal(place: str) -> None:
 
 
 SHORT_ENOUGH = 15
+STANDING = ("  state", "  because")
 EVIDENCE = " " * 9

@@ -101,9 +101,9 @@ def test_the_policys_limits_are_held_against_what_was_used(place: str, tmp_path:
     with Interlock.open(place, policy=gates) as agent:
         run = agent.run("work", agent="claude")
         answer = run.command("ls")
-        held = interlock("show", run.id).stdout
+        held = interlock("show", run.id, "--all").stdout
         run.observe(answer, exit_code=0)
-        used = interlock("show", run.id).stdout
+        used = interlock("show", run.id, "--all").stdout
 
     assert "                tool-calls     ▒▒▒▒▒░░░░░░░░░░░░░░░   25 %  0 of 4, 1 held\n" in held
     assert "                tool-calls     █████░░░░░░░░░░░░░░░   25 %  1 of 4\n" in used

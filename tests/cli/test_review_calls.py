@@ -159,7 +159,7 @@ def test_what_a_check_prints_cannot_draw_on_the_terminal(place: str, empty_place
         shown = [
             interlock("review", "submit", at.run.id, "FAIL - a\x1b[2Jb").stdout,
             interlock("review", "list", at.run.id).stdout,
-            interlock("show", at.run.id).stdout,
+            interlock("show", at.run.id, "--all").stdout,
             interlock("watch", at.run.id, "--once").stdout,
         ]
 

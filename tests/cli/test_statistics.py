@@ -12,7 +12,7 @@ from interlock import Interlock
 
 def test_a_run_that_was_paused_says_when_and_why(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        shown = interlock("show", stuck.run.id).stdout
+        shown = interlock("show", stuck.run.id, "--all").stdout
         text = interlock("explain", stuck.run.id).stdout
         value = json.loads(interlock("explain", stuck.run.id, "--json").stdout)
         statistics = stuck.run.state.step_statistics
@@ -32,7 +32,7 @@ def test_a_run_that_spends_more_and_more_says_how_often_and_how_steeply(place: s
             run.step()
             clock.passes(10)
 
-        shown = interlock("show", run.id).stdout
+        shown = interlock("show", run.id, "--all").stdout
         text = interlock("explain", run.id).stdout
 
     assert "slope" in shown.partition("reasons")[2].splitlines()[0]
@@ -49,7 +49,7 @@ def test_what_was_used_since_the_first_pause_is_told(place: str) -> None:
         run.step(coherence_score=0.1)
         run.usage({"output_tokens": 1234})
 
-        shown = interlock("show", run.id).stdout
+        shown = interlock("show", run.id, "--all").stdout
 
     assert "first paused or stopped at step 0; 1,234 tokens since" in shown
 
@@ -68,7 +68,7 @@ def test_the_rules_that_were_broken_most_come_first(place: str) -> None:
         for name in ("b", "c", "c", "d", "e", "f", "a", "a", "a"):
             run.violation(f"rule-{name}", "it was broken", location=f"{name}.py")
 
-        shown = interlock("show", run.id).stdout
+        shown = interlock("show", run.id, "--all").stdout
 
     assert "broken   9 violations of 6 rules\n" in shown
     assert "rules    rule-a 3, rule-c 2, rule-b 1, rule-d 1, rule-e 1 and 1 more\n" in shown

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from inline_snapshot import snapshot
 
-from cli.asking import as_person, interlock
+from cli.asking import as_person, interlock, make_operator
 from cli.reviewing import Reviewed, a_reviewed_run, as_operator
 from cli.test_ledger_tail import a_follower
 from interlock.model.short_code import code_of
@@ -19,7 +19,7 @@ DONE = "All done. Everything is finished."
 def test_every_record_of_a_review_has_its_line(place: str, empty_place: Path) -> None:
     with a_reviewed_run(place, empty_place) as at:
         _reviewed_to_its_end(at)
-        shown = at.told(interlock("show", at.run.id).stdout)
+        shown = at.told(interlock("show", at.run.id, "--all").stdout)
 
     assert _timeline(shown) == snapshot("""\
 started   mend the form  claude (claude-code)
@@ -35,7 +35,7 @@ waits     approval <asked>: how does the review go on?  until <time>
 asks      merge, 2 of 2: a verdict that could not be read  approval <asked>
                   its first line is `looks good`: expected `GATE_REVIEW: PASS - why` or `GATE_REV...
                   gate `tests` failed: exit code 1 (1 test failed, 3 passed)
-granted   approval <asked>  by ME
+approved  approval <asked>  by ME
                   retry: look at line 3
 retry     review merge  by ME
                   a person asked for another try: look at line 3 (reset 1 of 3)
@@ -51,7 +51,7 @@ no check  gone
 waits     approval <asked>: how does the review go on?  until <time>
 asks      gone, 1 of 1: PASS - trust me  approval <asked>
                   gate `gone` is unverified: its check did not run: it cannot be started: [Errno ...
-granted   approval <asked>  by ME
+approved  approval <asked>  by ME
                   skip
 skip      review gone  by ME
                   a person skipped the review
@@ -183,6 +183,7 @@ def test_what_waits_for_a_choice_stands_beside_what_waits_for_a_yes(
         at.run.verdict("FAIL - long")
         asked = at.run.command("git push --force origin topic").approval_id
         assert asked is not None
+        make_operator(place)
         shown = interlock("approvals").stdout
 
     *_, last = shown.splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import as_person, interlock
+from cli.asking import as_person, interlock, make_operator
 from cli.control import a_stuck_run, steps_along
 from cli.ledgers import SetClock, a_run
 from cli.test_ledger_tail import a_follower
@@ -44,7 +44,7 @@ def test_every_new_event_has_its_line(place: str) -> None:
         as_person("halt", run.id, "--reason", "wrong branch")
         run.step()
         as_person("resume", run.id, "--reason", "right branch")
-        shown = interlock("show", run.id).stdout
+        shown = interlock("show", run.id, "--all").stdout
 
     timeline = shown[shown.index("Timeline") :]
     lines = [re.sub(r"^ +\d+:\d\d  ", "", line) for line in timeline.splitlines()[1:]]
@@ -71,12 +71,12 @@ resumed   right branch  by ME\
 
 def test_a_paused_run_says_so_at_the_top_and_how_to_answer(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        shown = interlock("show", stuck.run.id).stdout.splitlines()
+        shown = interlock("show", stuck.run.id, "--all").stdout.splitlines()
         value = json.loads(interlock("show", stuck.run.id, "--json").stdout)
 
     assert shown[1] == f"  PAUSED  3 min ago at step {stuck.paused.step}"
     assert f"    interlock approve {code_of(stuck.question)}  lets it go on" in shown
-    assert "  outcome  paused" in shown
+    assert "  state    paused" in shown
     assert any(line.startswith(f"  steps    {stuck.paused.step} taken; ") for line in shown)
     assert value["holds"][0]["commands"] == [
         f"interlock approve {code_of(stuck.question)}",
@@ -109,9 +109,10 @@ def _statuses() -> dict[str, str]:
 
 def test_whoever_denies_is_told_that_the_run_stays_stopped(place: str) -> None:
     with a_stuck_run(place) as stuck:
+        make_operator(place)
         inbox = interlock("approvals").stdout
         denied = as_person("deny", stuck.question)
-        shown = interlock("show", stuck.run.id).stdout
+        shown = interlock("show", stuck.run.id, "--all").stdout
 
     assert "  asks     go on with: escape the quotes\n" in inbox
     assert f"  look     interlock explain {stuck.run.id}\n" in inbox
@@ -119,9 +120,11 @@ def test_whoever_denies_is_told_that_the_run_stays_stopped(place: str) -> None:
         f"interlock approve {code_of(stuck.question)} lets it go on,"
         f" interlock deny {code_of(stuck.question)} stops it\n"
     )
-    assert denied.stdout == snapshot("""\
+    said = denied.stdout.replace(code_of(stuck.run.id), "<run>")
+    assert said == snapshot("""\
 DENIED  the run stays stopped
   go on with: escape the quotes
+  next     `interlock resume <run> --reason TEXT` lets it go on after all
 """)
     assert "STOPPED  3 min ago" in shown
     assert f"interlock resume {code_of(stuck.run.id)} --reason TEXT" in shown
@@ -132,8 +135,10 @@ def test_whoever_approves_lets_the_run_go_on(place: str) -> None:
         approved = as_person("approve", stuck.question, "--reason", "look at the quotes")
 
         assert approved.stdout == snapshot("""\
-GRANTED  the run may go on
+APPROVED  the run may go on
   go on with: escape the quotes
+  next     an agent that still waits goes on by itself; otherwise tell it `go on` in the same
+           session, which `claude --continue` opens again
 """)
         assert stuck.run.step().goes_on
 
@@ -278,9 +283,9 @@ def test_a_run_without_steps_says_nothing_of_them(place: str) -> None:
     with Interlock.open(place) as agent:
         run = a_run(agent, "old-fashioned")
         run.observe(run.command("ls"), exit_code=0)
-        shown = interlock("show", run.id).stdout
+        shown = interlock("show", run.id, "--all").stdout
         steps_along(run, 1)
-        stepping = interlock("show", run.id).stdout
+        stepping = interlock("show", run.id, "--all").stdout
 
     assert "  steps " not in shown
     assert "  steps    1 taken; 1 continue\n" in stepping

@@ -62,6 +62,9 @@ def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None
     undo_id = _applied()
     assert (folder / "a.txt").read_text() == "one\n2\n2b\nthree\n"
     assert code_of(undo_id) in interlock("undo", "--list").stdout
+    bare = interlock("undo")
+    assert bare.exit_code == 0
+    assert f"to put one back, such as the first: interlock undo {code_of(undo_id)}\n" in bare.stdout
     [listed] = json.loads(interlock("undo", "--list", "--json", "--run", undo_id[:13]).stdout)
     assert (listed["id"], listed["paths"]) == (undo_id, ["a.txt"])
 
@@ -75,7 +78,7 @@ def test_edits_are_applied_listed_and_put_back(folder: Path, place: str) -> None
         f"to undo it: interlock undo {code_of(f'{undo_id}-undo')}",
     ]
     assert (folder / "a.txt").read_text() == NOTES
-    shown = interlock("show", undo_id[:36]).stdout
+    shown = interlock("show", undo_id[:36], "--all").stdout
     assert "applied   a.txt  1 file" in shown
     assert "put back  a.txt  edits" in shown
     assert "finished  applied" in shown
@@ -270,9 +273,8 @@ def test_there_may_be_nothing_to_put_back(folder: Path, place: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["undo"], "expected the ID of what is to be put back, or `--list`"),
-        (["undo", "a", "--list"], "expected the ID of what is to be put back, or `--list`"),
-        (["undo", "a", "--run", "b"], "`--run` goes with `--list`"),
+        (["undo", "a", "--list"], "an ID, `--list` and `--prune AGE` are different calls"),
+        (["undo", "a", "--run", "b"], "`--run` goes with the list alone"),
         (["edit", "--run", "a", "--workspace", "."], "`--workspace` does not go with `--run`"),
         (["edit", "--workspace", "nowhere"], "does not exist"),
     ],

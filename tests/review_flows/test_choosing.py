@@ -125,7 +125,7 @@ def test_a_person_may_choose_by_the_reviews_name_after_the_question_ran_out(
 def test_the_first_choice_counts_and_the_second_is_told(workshop: Workshop) -> None:
     question = used_up(workshop)
     workshop.chooses(question, "retry", instructions="once more")
-    with pytest.raises(DecidedError, match="was granted already, by ada"):
+    with pytest.raises(DecidedError, match="was approved already, by ada"):
         workshop.chooses(question, "abort")
 
     assert workshop.state.status is RunStatus.RUNNING

@@ -21,6 +21,15 @@ REFUSED: Final = 2
 """The exit code of a hook that every client takes for a no."""
 
 
+CANARY: Final = "interlock-canary-"
+"""How sessions are called that only test whether hooks are answered."""
+
+
+def is_canary(task: str) -> bool:
+    """Whether a run is a test of the hooks, by the task that it got from its session."""
+    return f" session {CANARY}" in task and " " not in task.partition(CANARY)[2]
+
+
 class HookCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A hook that a client ran."""
 

@@ -290,12 +290,26 @@ def _id_of(rows: Rows) -> str:
 def _make_key(key_file: KeyFile, place: str, *, is_new: bool) -> None:
     """Make the key of a ledger that never had one."""
     if not is_new:
-        raise DamagedError(
-            f"{place} has lost its key {key_file.file}: put it back from a copy, or from another"
-            " machine that opens this ledger; `interlock ledger repair` writes what is there into"
-            " a new file, under a new key"
-        )
+        raise DamagedError(_without_key(key_file.file, place))
     key_file.make()
+
+
+def _without_key(file: Path, place: str) -> str:
+    """Return where a key was looked for and by whose word, where it is, and what to do."""
+    moved = settings.moved_keys()
+    if moved is not None and (moved.usual / file.name).exists():
+        return (
+            f"the key of {place} is in {moved.usual}, and `{moved.variable}` says to look in"
+            f" {file.parent}: nothing is damaged; unset `{moved.variable}`, or name the ledger that"
+            " belongs to it with `INTERLOCK_LEDGER`"
+        )
+    named = "" if moved is None else f" (`{moved.variable}` names that folder)"
+    return (
+        f"{place} cannot be opened without its key, which is not at {file}{named}: set"
+        " `INTERLOCK_CONFIG_HOME` to the folder that it was made under, or put the key back from a"
+        " copy or from another machine that opens this ledger; where it is gone for good,"
+        " `interlock ledger repair` writes what is there into a new file, under a new key"
+    )
 
 
 def _faults(rows: Rows, anchor: AnchorFile, keys: Path, *, is_anchored: bool) -> Iterator[str]:

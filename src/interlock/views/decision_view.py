@@ -342,7 +342,7 @@ def _amounts_text(amounts: Amounts) -> str:
 
 def _approval_text(event: events.ActionJudged) -> str:
     if event.facts.granted is not None:
-        return f"granted: {code_of(event.facts.granted)}"
+        return f"approved: {code_of(event.facts.granted)}"
     if event.facts.denied is not None:
         return f"denied: {code_of(event.facts.denied.approval)}"
     return "none" if event.approval is None else "none yet: one was opened"

@@ -11,7 +11,7 @@ from interlock.errors import LedgerError, PolicyError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model import events, loop_events
-from interlock.model.action import Action, EditAction
+from interlock.model.action import Action, CommandAction, EditAction
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.rows import RecordRow, RunRow
 from interlock.model.step import StepReason
@@ -145,6 +145,15 @@ def _kind(approval: Approval, action: Action | None) -> str:
     if action is not None and changes_of(action):
         return "edit"
     return "tool" if action is not None and not hasattr(action, "command") else "command"
+
+
+def asked_folder(ledger: Ledger, approval: Approval) -> str:
+    """Return the folder that a command would run in, which a person cannot see from its line."""
+    event = asking_event(ledger.rows, approval) if approval.subject is Subject.ACTION else None
+    if event is None or not isinstance(event.action, CommandAction):
+        return ""
+    state = ledger.state(approval.run_id)
+    return event.action.cwd or (state and state.workspace) or ""
 
 
 def asking_event(rows: Rows, approval: Approval) -> events.ActionJudged | None:

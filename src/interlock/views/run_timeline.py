@@ -26,7 +26,7 @@ from interlock.model.verdict import Decision
 from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.deed import Deed, deed_of
-from interlock.views.timeline import Timeline
+from interlock.views.timeline import Timeline, is_approved
 
 FEWEST_FOLDED: Final = 3
 """So many quiet steps in a row become one line."""
@@ -422,15 +422,15 @@ def _action_row(record: events.Record, event: events.ActionJudged) -> TimelineRo
     if isinstance(event.action, EditAction):
         kinds.add(Show.EDITS)
     findings = event.verdict.findings
-    approved = () if event.facts.granted is None else (Fact("approved", "allow"),)
+    approved = is_approved(event)
     return TimelineRow(
         seq=record.seq,
         at=record.at,
-        word=event.decision.value,
-        tone=ANSWER_TONES[event.decision],
+        word="approved" if approved else event.decision.value,
+        tone="allow" if approved else ANSWER_TONES[event.decision],
         is_decision=True,
         deed=deed_of(event.action),
-        come=(Fact("waits", "ask"),) if asks else approved,
+        come=(Fact("waits", "ask"),) if asks else (),
         because=tuple(each.message for each in findings),
         rules=tuple(each.rule for each in findings),
         approval=event.approval,

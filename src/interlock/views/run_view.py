@@ -27,6 +27,7 @@ from interlock.service.records import budgets
 from interlock.service.records.budgets import policy_limits
 from interlock.views import units
 from interlock.views.review_view import RunReviews, open_question, run_reviews
+from interlock.views.run_digest import why_ended
 
 
 class ChildRun(NamedTuple):
@@ -50,6 +51,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     children: Sequence[ChildRun]
     approvals: Sequence[Approval]
     reviews: RunReviews
+    ended_because: str
+    """Why it is over; empty while it is not."""
 
 
 def run_view(ledger: Ledger, state: RunState, now: int) -> RunView:
@@ -64,6 +67,7 @@ def run_view(ledger: Ledger, state: RunState, now: int) -> RunView:
         children=[_child(ledger, row) for row in ledger.rows.children(state.id)],
         approvals=ledger.rows.approvals(run_id=state.id),
         reviews=run_reviews(ledger, state, now),
+        ended_because=why_ended(ledger.rows, state),
     )
 
 
@@ -71,6 +75,7 @@ def run_value(view: RunView) -> dict[str, object]:
     """Return the page of one run for programs."""
     return {
         "run": run_figures(view.state),
+        "ended_because": view.ended_because or None,
         "holds": view.holds,
         "accounts": [account_value(each) for each in view.balances],
         "children": [each.id for each in view.children],
@@ -220,14 +225,6 @@ def would_have_text(counts: Mapping[str, int]) -> str:
 
 def _by_count(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-WORDS: Final = {
-    HoldKind.PAUSE: "paused",
-    HoldKind.STOP: "stopped",
-    HoldKind.PERSON_STOP: "halted",
-}
-"""How a run is called that is held."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):

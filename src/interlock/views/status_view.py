@@ -11,6 +11,8 @@ import msgspec
 
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import NO_LIMITS, BudgetBalance
+from interlock.model.hook import is_canary
+from interlock.model.rows import RunRow
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
@@ -52,12 +54,15 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Whether there is anybody who may decide."""
     all_halted: str | None
     """Why every run is halted, where a person did that."""
+    clients: frozenset[str]
+    """The clients that had a session among the latest runs; tests of hooks are none."""
 
 
 def standing(ledger: Ledger, now: int) -> Standing:
     """Return how things stand in a ledger."""
     rows = ledger.rows
-    running = [row for row in rows.runs(limit=ALL, status="running") if row.id not in _OWN]
+    running = [row for row in rows.runs(limit=ALL, status="running") if _is_of_agent(row)]
+    latest = _latest(ledger)
     pending = rows.approvals(state="pending", limit=ALL)
     return Standing(
         running=len(running),
@@ -75,16 +80,26 @@ def standing(ledger: Ledger, now: int) -> Standing:
             if each.is_open_at(now)
         ),
         balances=tuple(_limited(ledger, now)),
-        would_have=_summed([state.would_have for state in _latest(ledger)]),
-        observed_rules=_summed([state.observed_rules for state in _latest(ledger)]),
+        would_have=_summed([state.would_have for state in latest]),
+        observed_rules=_summed([state.observed_rules for state in latest]),
         has_operator=bool(all_operators(ledger)),
         all_halted=all_halted(ledger),
+        clients=frozenset(state.client for state in latest),
     )
 
 
+def clients_seen(ledger: Ledger) -> frozenset[str]:
+    """Return the clients that had a session among the latest runs; tests of hooks are none."""
+    return frozenset(state.client for state in _latest(ledger))
+
+
+def _is_of_agent(row: RunRow) -> bool:
+    return row.id not in _OWN and not is_canary(row.task)
+
+
 def _latest(ledger: Ledger) -> list[RunState]:
-    found = [ledger.state(row.id) for row in ledger.rows.runs(limit=_MOST_RUNS)]
-    return [state for state in found if state is not None]
+    rows = filter(_is_of_agent, ledger.rows.runs(limit=_MOST_RUNS))
+    return [state for row in rows if (state := ledger.state(row.id)) is not None]
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:

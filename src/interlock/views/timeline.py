@@ -31,18 +31,21 @@ ANSWERS: Final = {
     Decision.BLOCK: ("deny", Accent.BAD),
 }
 """Each answer to an action in one word."""
+APPROVED: Final = ("approved", Accent.GOOD)
+"""The same for what a person let happen."""
 _OUTCOMES: Final = {
     events.Outcome.OK: ("done", Accent.FAINT),
     events.Outcome.FAILED: ("failed", Accent.CAREFUL),
     events.Outcome.NOT_RUN: ("not run", Accent.FAINT),
 }
-_STATES: Final = {
-    ApprovalState.PENDING: Accent.ASKING,
-    ApprovalState.GRANTED: Accent.GOOD,
-    ApprovalState.DENIED: Accent.BAD,
-    ApprovalState.EXPIRED: Accent.CAREFUL,
-    ApprovalState.CANCELLED: Accent.FAINT,
+STATES: Final = {
+    ApprovalState.PENDING: ("pending", Accent.ASKING),
+    ApprovalState.GRANTED: ("approved", Accent.GOOD),
+    ApprovalState.DENIED: ("denied", Accent.BAD),
+    ApprovalState.EXPIRED: ("expired", Accent.CAREFUL),
+    ApprovalState.CANCELLED: ("cancelled", Accent.FAINT),
 }
+"""Where a question to a person stands, in one word."""
 
 _ABOUT: Final = {
     Subject.RESUME: ": may the run go on?",
@@ -70,7 +73,7 @@ class Timeline:
                 number = process.partition("/")[2].partition("/")[0]
                 return Entry("resumed", Accent.STRONG, f"by process {number}", by)
             case events.ActionJudged() as event:
-                return _judged(event)
+                return self._judged(event)
             case events.ActionObserved() as event:
                 return self._observed(record, event)
             case events.UsageReported() as event:
@@ -80,7 +83,7 @@ class Timeline:
                 return Entry("lapsed", Accent.CAREFUL, text, "nobody reported, the promise is back")
             case events.ViolationRecorded() as event:
                 text = f"{event.rule}: {event.message}"
-                return Entry("broken", Accent.BAD, text, event.location or "")
+                return Entry("violation", Accent.BAD, text, event.location or "")
             case events.BudgetChanged() as event:
                 return _rebudgeted(event, by)
             case events.BudgetAlerted() as event:
@@ -153,6 +156,23 @@ class Timeline:
         for row in records_of(self._rows, run_id, after=after, last=last):
             yield row.at, self.entry(decoded(row.body))
 
+    def _judged(self, event: events.ActionJudged) -> Entry:
+        mark, accent = APPROVED if is_approved(event) else ANSWERS[event.decision]
+        granted = event.facts.granted
+        return Entry(
+            mark,
+            accent,
+            action_text(event.action),
+            _asked(event) if granted is None else self._approved_by(granted),
+            tuple(map(reason_text, event.verdict.findings)),
+            ", ".join(finding.rule for finding in event.verdict.findings),
+        )
+
+    def _approved_by(self, approval_id: str) -> str:
+        approval = self._rows.approval(approval_id)
+        who = "" if approval is None else (approval.decided_by or "").partition(":")[2]
+        return f"by {who or 'a person'} ({code_of(approval_id)})"
+
     def _observed(self, record: events.Record, event: events.ActionObserved) -> Entry:
         mark, accent = _OUTCOMES[event.outcome]
         text = event.tool
@@ -191,18 +211,15 @@ def reason_text(finding: Finding) -> str:
     return f"{finding.rule}: {finding.message}"
 
 
-def _judged(event: events.ActionJudged) -> Entry:
-    mark, accent = ANSWERS[event.decision]
-    granted = event.facts.granted
-    facts = "" if granted is None else f"approved by {code_of(granted)}"
-    return Entry(
-        mark,
-        accent,
-        action_text(event.action),
-        facts,
-        tuple(map(reason_text, event.verdict.findings)),
-        ", ".join(finding.rule for finding in event.verdict.findings),
-    )
+def _asked(event: events.ActionJudged) -> str:
+    """Return which question waits for a person."""
+    asks = event.decision is Decision.REQUIRE_CONFIRMATION and event.approval is not None
+    return f"approval {code_of(event.approval)}" if asks else ""
+
+
+def is_approved(event: events.ActionJudged) -> bool:
+    """Whether an action may happen because a person approved it."""
+    return event.facts.granted is not None and event.decision in (Decision.ALLOW, Decision.WARN)
 
 
 def _observed_facts(event: events.ActionObserved) -> Iterator[str]:
@@ -258,7 +275,7 @@ def _question(event: events.ApprovalOpened) -> Entry:
 
 def _decided(event: events.ApprovalDecided, by: str) -> Entry:
     facts, text = by + (", always" if event.always else ""), f"approval {code_of(event.id)}"
-    return Entry(event.state.value, _STATES[event.state], text, facts, _note(event.note))
+    return Entry(*STATES[event.state], text, facts, _note(event.note))
 
 
 def _note(text: str | None) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ import msgspec
 from interlock import settings
 from interlock.adapters.installation.client_hooks import Client
 from interlock.errors import InterlockError
+from interlock.model.hook import CANARY
 
 DEADLY: Final = "rm -rf / --no-preserve-root"
 HARMLESS: Final = "echo canary"
@@ -56,7 +57,7 @@ class Canary:
         """Take the hooks of a client by their events; a plugin has its own words for them."""
         self._client = client
         self._hooks = hooks
-        self._session = f"interlock-canary-{uuid.uuid4()}"
+        self._session = f"{CANARY}{uuid.uuid4()}"
         self._slowest_s = 0.0
 
     def tried(self) -> Tried:

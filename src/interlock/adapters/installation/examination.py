@@ -112,8 +112,8 @@ def examined() -> Iterator[Observation]:
         text = "the server, with the console and answers to hooks within milliseconds,"
         yield Observation(Level.NOTE, "", "", str(MissingExtraError(text, "server")))
     if not installed:
-        text = "no hooks are installed: agents act unasked; `interlock install` puts them in"
-        yield Observation(Level.PROBLEM, "", "", text)
+        text = "nothing is installed: agents act unasked; `interlock install` puts hooks in"
+        yield Observation(Level.NOTE, "", "", text)
 
 
 def hooks_here() -> list[ClientHooks]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+import click
+
 from interlock.cli.call.ledger_access import check_may_decide, current_time
 from interlock.cli.call.terminal import Terminal, terminal
 from interlock.cli.text.render import escape, terminal_width
@@ -16,17 +18,25 @@ from interlock.errors import InputError, NotPermittedError, UnknownError
 from interlock.ledger.abbreviations import found_approval, found_run, named
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval, Subject
+from interlock.model.hook import is_canary
+from interlock.model.rows import RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.short_code import code_of, codes_of
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
+from interlock.processes import is_alive
 from interlock.service.interlock import Interlock
 from interlock.service.records.approvals import check_is_open
 from interlock.views.inbox import loop_question
 from interlock.views.loop_timeline import choice_text
+from interlock.views.question_view import asked_folder
 from interlock.views.timeline import reason_text
 
 _MOST_LISTED: Final = 20
+_MOST_LOOKED_AT: Final = 200
+"""So many of the latest runs are looked at for the one that is meant."""
+_STILL_AT_WORK_US: Final = 3_600_000_000
+"""A run whose process nobody knows counts as at work for so long after its last record."""
 _OWN: Final = (LEDGER_RUN, LOOP_RUN)
 
 
@@ -99,6 +109,8 @@ def question_lines(ledger: Ledger, approvals: Sequence[Approval]) -> Iterator[st
     for each in approvals:
         run = ledger.rows.run(each.run_id)
         yield f"{each.code}  {_asks(ledger, each)}"
+        if folder := asked_folder(ledger, each):
+            yield f"        in   {folder}"
         for finding in each.findings:
             yield f"        why  {reason_text(finding)}"
         if run is not None and each.subject is not Subject.LOOP:
@@ -137,14 +149,37 @@ def run_line(state: RunState) -> str:
 
 
 def run_or_latest(ledger: Ledger, text: str | None) -> str:
-    """Return the run that is named, or else the one at work that was active last."""
+    """Return the run that is named, or else the one that a person most likely means.
+
+    That is the latest that waits for a person, else the latest at work, else the latest of all;
+    which one it is, is said on standard error.
+    """
     if text is not None:
         return text
-    for status in (RunStatus.RUNNING.value, None):
-        for row in ledger.rows.runs(limit=len(_OWN) + 1, status=status):
-            if row.id not in _OWN:
-                return row.id
+    rows, now = ledger.rows, current_time()
+    pending = rows.approvals(state="pending", limit=ALL)
+    waiting = {each.run_id for each in pending if each.is_open_at(now)}
+    latest = [row for row in rows.runs(limit=_MOST_LOOKED_AT) if row.id not in _OWN]
+    running = rows.runs(limit=_MOST_LOOKED_AT, status=RunStatus.RUNNING.value)
+    running = [row for row in running if row.id not in _OWN and not is_canary(row.task)]
+    chosen = (
+        ("it waits for a person", [row for row in running if row.id in waiting]),
+        ("it is at work", [row for row in running if _is_at_work(row, now)]),
+        ("the latest", [row for row in latest if not is_canary(row.task)] or latest),
+    )
+    for why, found in chosen:
+        if found:
+            about = f"run {code_of(found[0].id)} ({why}); `interlock runs` lists the others"
+            click.echo(about, err=True)
+            return found[0].id
     raise UnknownError("there is no run yet: `interlock run -- COMMAND` starts one")
+
+
+def _is_at_work(row: RunRow, now: int) -> bool:
+    """Whether a run that nobody ended is still at work, as far as anybody can tell."""
+    if row.process:
+        return is_alive(row.process)
+    return now - row.updated_at < _STILL_AT_WORK_US
 
 
 def _at_work(ledger: Ledger) -> Iterator[RunState]:

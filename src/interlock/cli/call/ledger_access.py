@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
 from interlock import settings
 from interlock.cli.call.options import chosen_operator, chosen_place
@@ -42,6 +42,7 @@ from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.service.records.adoption import check_adoption
 from interlock.service.records.context import SystemClock
 
+_Found = TypeVar("_Found")
 _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 
@@ -96,6 +97,22 @@ def policy_refused(policy: CompiledPolicy) -> str | None:
         # Whoever asks about a line is not answered with what is wrong with the ledger.
         return None
     return None
+
+
+def looked_up(look: Callable[[Ledger], _Found], *, nothing: _Found) -> _Found | None:
+    """Return what a look at the ledger that counts finds; None for one that does not open.
+
+    Where there is no ledger yet, there is `nothing` to find.
+    """
+    try:
+        place = chosen_place()
+        if is_local(place) and not Path(place).expanduser().exists():
+            return nothing
+        with reading_ledger(problems=[]) as ledger:
+            return look(ledger)
+    except (InterlockError, OSError):
+        # What is wrong with the ledger is told by whoever needs it.
+        return None
 
 
 def close_at_exit(ledger: Ledger) -> Callable[[], None]:

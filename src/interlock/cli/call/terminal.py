@@ -22,6 +22,7 @@ DEVICE: Final = Path("/dev/tty")
 """The terminal that controls this process, if any does."""
 _LOCAL_MODES: Final = 3
 _LONGEST_LINE: Final = 4096
+_MOST_TRIES: Final = 3
 _NO_TERMINAL: Final = (
     "there is no terminal to type a passphrase at, and it is taken from nowhere else: a person"
     " calls this in a terminal of their own"
@@ -45,11 +46,24 @@ class Terminal:
         return self._asked(prompt, echo=termios.ECHO).strip()
 
     def new_passphrase(self, whose: str) -> str:
-        """Return a passphrase that was typed twice; one that is too short is told after once."""
+        """Return a passphrase that was typed twice; who errs is asked again, three times in all."""
+        self.show("A passphrase has 12 characters or more, four words for example. You do not see")
+        self.show("what you type.")
+        tries = 1
+        while True:
+            try:
+                return self._typed_twice(whose)
+            except InputError as error:
+                if tries == _MOST_TRIES:
+                    raise
+                tries += 1
+                self.show(f"{error}; try {tries} of {_MOST_TRIES}")
+
+    def _typed_twice(self, whose: str) -> str:
         passphrase = self.typed(f"new passphrase of {whose}, 12 characters or more")
         checked_passphrase(passphrase)
         if self.typed("the same once more") != passphrase:
-            raise InputError("the two are not the same: nothing was changed, try again")
+            raise InputError("the two are not the same: nothing was changed")
         return passphrase
 
     def show(self, text: str, end: str = "\n") -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
 import click
 
 from interlock import settings
+from interlock.adapters.installation.client_hooks import CLIENTS
 from interlock.cli.call.chosen_question import (
     chosen_questions,
     held_run,
@@ -18,23 +19,27 @@ from interlock.cli.call.chosen_question import (
 )
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, reason_option, show
-from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines
+from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines, labelled_rows
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
+from interlock.cli.text.summary_page import next_line
 from interlock.errors import InputError
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.short_code import code_of, codes_of
 from interlock.service.interlock import Interlock
+from interlock.service.people.credentials import has_operator
 from interlock.views import units
 from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
 from interlock.views.loop_timeline import choice_text
-from interlock.views.question_view import asking_event
+from interlock.views.question_view import asked_folder, asking_event
 from interlock.views.run_view import holds_on, run_figures
-from interlock.views.timeline import reason_text
+from interlock.views.timeline import STATES, reason_text
 
 _OF_RUNS: Final = (Subject.RESUME, Subject.PRICE)
 """What lets a whole run go on, not one action."""
 _LOOKED_AT_BY: Final = {Subject.RESUME: "explain", Subject.REVIEW: "review list"}
+_STARTED_BY_US: Final = "interlock-run"
+_TAKEN_UP_BY: Final = {"claude-code": ", which `claude --continue` opens again"}
 
 
 @ledger_call("approvals")
@@ -49,9 +54,21 @@ def approvals_command(*, everything: bool) -> None:
     at = current_time()
     with reading_ledger() as ledger:
         items = inbox(ledger, at, everything=everything)
+        folders = {each.approval.id: asked_folder(ledger, each.approval) for each in items}
+        is_set_up = has_operator(ledger)
     nothing = "nobody was ever asked" if everything else "nothing waits for you"
-    lines = _inbox_lines(items, at) if items else [(Span(nothing),)]
+    lines = chain(
+        _inbox_lines(items, folders, at, is_set_up=is_set_up) if items else [(Span(nothing),)],
+        () if is_set_up else _setup_lines(),
+    )
     show([item.approval for item in items], lines)
+
+
+def _setup_lines() -> Iterator[Line]:
+    """Yield what comes before any decision, where there is nobody who may decide."""
+    about = "makes you the person who approves; until then nobody can decide"
+    yield ()
+    yield next_line("interlock setup", about)
 
 
 @ledger_call("approve", decides=True)
@@ -83,7 +100,8 @@ def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -
             interlock.approve(each.id, token=token, note=note, always=always) for each in found
         ]
         rules = [_rule(interlock, each) if always else None for each in decided]
-    _show_decided(decided, rules, asked_by_loop)
+        clients = [interlock.governor.state(each.run_id).client for each in decided]
+    _show_decided(decided, rules, asked_by_loop, clients)
 
 
 @ledger_call("deny", decides=True)
@@ -103,7 +121,8 @@ def deny_command(*, asked: tuple[str, ...], note: str | None) -> None:
         token = operator_token(interlock, "deny", question_lines(interlock.ledger, found))
         asked_by_loop = [_of_loop(interlock, each) for each in found]
         decided = [interlock.deny(each.id, token=token, note=note) for each in found]
-    _show_decided(decided, None, asked_by_loop)
+        clients = [interlock.governor.state(each.run_id).client for each in decided]
+    _show_decided(decided, None, asked_by_loop, clients)
 
 
 def _rule(interlock: Interlock, approval: Approval) -> str:
@@ -119,26 +138,30 @@ def _show_decided(
     decided: Sequence[Approval],
     rules: Sequence[str | None] | None,
     asked_by_loop: Sequence[LoopQuestion | None],
+    clients: Sequence[str],
 ) -> None:
     said = [None] * len(decided) if rules is None else rules
     values = [
         {"approval": each} if rules is None else {"approval": each, "recommendation": rule}
         for each, rule in zip(decided, said, strict=True)
     ]
-    lines = chain.from_iterable(map(_decided_lines, decided, said, asked_by_loop))
+    lines = chain.from_iterable(map(_decided_lines, decided, said, asked_by_loop, clients))
     show(values[0] if len(values) == 1 else values, lines)
 
 
-def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
+def _inbox_lines(
+    items: Sequence[InboxItem], folders: Mapping[str, str], at: int, *, is_set_up: bool
+) -> Iterator[Line]:
     short = codes_of([item.approval.id for item in items])
     for place, item in enumerate(items):
         if place:
             yield ()
-        yield from _question_lines(item, short[item.approval.id], at)
+        of = item.approval.id
+        yield from _question_lines(item, short[of], folders[of], at)
     # A review has ways on of its own, which stand with its question.
     asked = [each.approval for each in items if each.is_open]
     asked = [each for each in asked if each.subject is not Subject.REVIEW]
-    if asked:
+    if asked and is_set_up:
         yield ()
         named, is_resume = short[asked[0].id], asked[0].subject in _OF_RUNS
         granted = "lets it go on" if is_resume else "lets it happen once"
@@ -151,12 +174,13 @@ def _inbox_lines(items: Sequence[InboxItem], at: int) -> Iterator[Line]:
         )
 
 
-def _question_lines(item: InboxItem, short: str, at: int) -> Iterator[Line]:
+def _question_lines(item: InboxItem, short: str, folder: str, at: int) -> Iterator[Line]:
     approval = item.approval
     run = approval.run_id
     yield (Span(short, Tone.CODE), Span(f"  {_state_text(approval, at)}", Tone.FAINT))
     asks = approval.summary if item.choice is None else choice_text(item.choice.choice)
     yield from labelled_lines("asks", asks, Tone.STRONG)
+    yield from labelled_rows(("in", folder))
     for place, finding in enumerate(approval.findings):
         yield from labelled_lines("" if place else "why", reason_text(finding))
     whose = code_of(run)
@@ -184,22 +208,24 @@ def _state_text(approval: Approval, at: int) -> str:
         return f"{asked}, expired {units.span(at - approval.expires_at)} ago"
     who = (approval.decided_by or "").partition(":")[2]
     used = ", used" if approval.uses_left == 0 else ""
-    return f"{asked}, {approval.state.value} by {who}{used}"
+    return f"{asked}, {STATES[approval.state][0]} by {who}{used}"
 
 
 def _decided_lines(
-    approval: Approval, rule: str | None, question: LoopQuestion | None
+    approval: Approval, rule: str | None, question: LoopQuestion | None, client: str
 ) -> Iterator[Line]:
     if approval.state is ApprovalState.GRANTED:
         tone, run, action = Tone.ALLOW, "the run may go on", "it may happen once"
     else:
         tone, run, action = Tone.BLOCK, "the run stays stopped", "it must not happen"
     meaning = run if approval.subject in _OF_RUNS else action
-    yield badge_line(approval.state.value.upper(), tone, meaning)
+    yield badge_line(STATES[approval.state][0].upper(), tone, meaning)
     asked = approval.summary if question is None else choice_text(question.choice)
     yield (Span(f"  {asked}", Tone.CODE),)
     if question is not None:
         yield from _loop_lines(approval, question)
+    elif approval.subject is not Subject.LOOP:
+        yield from labelled_lines("next", _after_decision(approval, client))
     if rule is not None:
         file = settings.current_places().user_file
         about = f"To be asked no more about exactly this, add to {file}; nothing was changed:"
@@ -207,6 +233,30 @@ def _decided_lines(
         for line in rule.splitlines():
             yield (Span(f"  {line}"),)
         yield from ((), (Span("Then have it count: interlock policy adopt", Tone.FAINT),))
+
+
+def _after_decision(approval: Approval, client: str) -> str:
+    """Return what comes next, for whoever has just decided."""
+    is_run = approval.subject is Subject.RESUME
+    if approval.state is not ApprovalState.GRANTED:
+        again = (
+            f"`interlock resume {code_of(approval.run_id)} --reason TEXT` lets it go on after all"
+        )
+        denied = "nothing to do: where the agent makes the same call again, it is denied"
+        return again if is_run else denied
+    if client == _STARTED_BY_US:
+        return "nothing to do: `interlock run` waits for your answer and goes on by itself"
+    if client in CLIENTS:
+        return (
+            "an agent that still waits goes on by itself; otherwise tell it `go on` in the same"
+            f" session{_TAKEN_UP_BY.get(client, '')}"
+        )
+    if is_run:
+        return "the agent asks for its next step again, and goes on"
+    until = units.time_of_day(approval.expires_at)
+    return (
+        f"the agent makes the same call again, in the same run: it goes through once, until {until}"
+    )
 
 
 def _loop_lines(approval: Approval, question: LoopQuestion) -> Iterator[Line]:

@@ -227,14 +227,15 @@ ID was told when the edits were applied, or the command allowed; its beginning i
 file of a set must be as the set left it, by its hash; where one has changed since, nothing is put
 back. What is replaced is kept in turn: undoing can be undone.
 
---list shows what can be put back, of the runs that were at work last, or of one run.
+Without an ID, and with --list, what can be put back is listed, of the runs that were at work last,
+or of one run.
 
 --prune deletes what was kept so long ago or earlier, of every run; 0 means everything. Nothing is
 ever deleted unasked. On a terminal it asks first, elsewhere it needs --yes; only an operator may,
 with a passphrase.
 
 Examples:
-  interlock undo --list
+  interlock undo
   interlock undo T9MK4R --yes
   interlock undo --prune 30d
 """
@@ -244,11 +245,9 @@ _MANY: Final = 50
 
 
 @ledger_call("undo", help=_ABOUT_UNDO, decides=True)
-@click.argument("undo", metavar="ID", required=False)
+@click.argument("undo", metavar="[ID]", required=False)
 @click.option("--list", "is_list", is_flag=True, help="Show what can be put back.")
-@click.option(
-    "--run", metavar="RUN", help="With --list: of this run; enough of its id's beginning."
-)
+@click.option("--run", metavar="RUN", help="List what can be put back of this run, by its code.")
 @click.option(
     "--prune",
     "age_s",
@@ -261,12 +260,10 @@ def undo_command(
     *, undo: str | None, is_list: bool, run: str | None, age_s: int | None, yes: bool
 ) -> None:
     """Put back one thing, list all, or delete what is old."""
-    if [undo is not None, is_list, age_s is not None].count(True) != 1:
-        raise click.UsageError(
-            "expected the ID of what is to be put back, or `--list`, or `--prune AGE`"
-        )
-    if run is not None and not is_list:
-        raise click.UsageError("`--run` goes with `--list`: an ID says itself whose it is")
+    if [undo is not None, is_list, age_s is not None].count(True) > 1:
+        raise click.UsageError("an ID, `--list` and `--prune AGE` are different calls: give one")
+    if run is not None and (undo is not None or age_s is not None):
+        raise click.UsageError("`--run` goes with the list alone: an ID says itself whose it is")
     if undo is not None:
         _put_back(undo, yes=yes)
     elif age_s is not None:
@@ -288,6 +285,7 @@ def _list_all(run: str | None) -> None:
         [each._asdict() | {"size_bytes": size} for each, size in listed],
         chain(
             _table(listed) if listed else [(Span("nothing to put back"),)],
+            ((), _undo_line(listed[0][0])) if listed else (),
             ((), _store_line(held)) if held else (),
         ),
     )
@@ -356,6 +354,10 @@ def _table(listed: Sequence[tuple[Undoing, int]]) -> Iterator[Line]:
         for each, size_bytes in listed
     ]
     return table_lines(columns, rows, width=terminal_width())
+
+
+def _undo_line(latest: Undoing) -> Line:
+    return _hint_line("to put one back, such as the first", f"interlock undo {code_of(latest.id)}")
 
 
 def _store_line(held: Sequence[Held]) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
@@ -27,6 +28,7 @@ from interlock.adapters.installation.file_change import FileChange
 from interlock.adapters.installation.installation_plan import Plan, install_plan, uninstall_plan
 from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode
+from interlock.cli.call.ledger_access import looked_up
 from interlock.cli.call.options import json_option, show, wants_json, yes_option
 from interlock.cli.text.render import (
     Line,
@@ -35,16 +37,19 @@ from interlock.cli.text.render import (
     badge_line,
     escape,
     labelled_lines,
+    labelled_rows,
     text_width,
 )
-from interlock.cli.text.summary_page import next_line, policy_lines
+from interlock.cli.text.summary_page import never_seen, next_line, policy_lines
 from interlock.cli.text.tables import cut
 from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.extras import require_extra
+from interlock.service.people.credentials import has_operator
 from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import running_server
 from interlock.views import units
 from interlock.views.policy_summary import policy_summary
+from interlock.views.status_view import clients_seen
 
 if TYPE_CHECKING:
     from interlock.adapters.installation.examination import Observation
@@ -76,7 +81,7 @@ Test the hooks of every client, with a canary.
 A line that deletes everything is asked about, never run, and must be refused; a harmless one must
 not be. Hooks that are missing, switched off, not trusted or out of date are named.
 
-Exit code: 0 when all is well, 1 otherwise.
+Exit code: 0 when all is well, 1 when something is wrong or nothing is installed.
 
 Examples:
   interlock doctor
@@ -206,23 +211,31 @@ def uninstall_command(
 @json_option
 def doctor_command() -> None:
     """Examine what is installed."""
-    from interlock.adapters.installation.examination import Level, examined  # noqa: PLC0415 - only here
+    from interlock.adapters.installation.examination import Level, Observation, examined  # noqa: PLC0415 - only here
 
     tones = {Level.OK: Tone.ALLOW, Level.NOTE: Tone.CAREFUL, Level.PROBLEM: Tone.BLOCK}
     found = list(examined())
+    is_installed = any(each.level is not Level.NOTE for each in found)
+    seen = looked_up(clients_seen, nothing=frozenset())
+    found += [
+        Observation(Level.NOTE, client, scope, never_seen(client))
+        for level, client, scope, _ in found
+        if level is Level.OK and seen is not None and client not in seen
+    ]
     rows = [
         badge_line(each.level.value.upper(), tones[each.level], f"{_about(each)}{each.text}")
         for each in found
     ]
-    is_well = all(each.level is not Level.PROBLEM for each in found)
+    is_well = is_installed and all(each.level is not Level.PROBLEM for each in found)
     mend = next((each.client for each in found if each.level is Level.PROBLEM), "")
-    rows.append(
-        next_line("interlock status", "says what is governed, and what waits")
-        if is_well
-        else next_line(f"interlock install {mend}".rstrip(), "puts the hooks in again")
-    )
+    if is_well:
+        rows.append(next_line("interlock status", "says what is governed, and what waits"))
+    else:
+        again = " again" if is_installed else ""
+        command = f"interlock install {mend}".rstrip()
+        rows.append(next_line(command, f"puts the hooks in{again}"))
     value = [{**each._asdict(), "level": each.level.value} for each in found]
-    show({"well": is_well, "observations": value}, rows)
+    show({"well": is_well, "installed": is_installed, "observations": value}, rows)
     click.get_current_context().exit(ExitCode.ALLOWED if is_well else ExitCode.FAILED)
 
 
@@ -318,6 +331,9 @@ def _installed_lines(done: Sequence[_Done]) -> Iterator[Line]:
     if any(each.outcome == "installed" for each in done):
         policy = found_policy()
         yield from policy_lines(policy_summary(policy, settings.current_places()), None)
+        if looked_up(has_operator, nothing=False) is False:
+            about = "makes you the person who approves; until then what is asked stays refused"
+            yield next_line("interlock setup", about)
         yield next_line("interlock doctor", "sends a dangerous line through each hook, unrun")
 
 
@@ -325,8 +341,25 @@ def _removed_lines(done: Sequence[_Done]) -> Iterator[Line]:
     yield from _lines(done)
     if any(each.outcome == "removed" for each in done):
         yield (Span("agents there act unasked from now on", Tone.FAINT),)
+        yield from _remaining_lines()
     elif not done:
         yield (Span("nothing of Interlock is installed here"),)
+
+
+def _remaining_lines() -> Iterator[Line]:
+    """Yield what is still there once the hooks are gone, and how it is stopped or deleted."""
+    places = settings.current_ledger_places()
+    server = running_server(settings.current_server_places(places.ledger))
+    stops = ""
+    if server is not None:
+        itself = ", it ends by itself when unused" if server.ends_itself else ""
+        stops = f"process {server.pid} still runs{itself}: `kill {server.pid}` ends it now"
+    ledger = Path(places.ledger).expanduser()
+    kept = [each for each in (ledger, places.keys, places.undo) if each.exists()]
+    yield from labelled_rows(
+        ("server", stops),
+        ("kept", f"the record of what happened: {', '.join(map(str, kept))}" if kept else ""),
+    )
 
 
 def _lines(done: Sequence[_Done]) -> Iterator[Line]:

@@ -12,23 +12,25 @@ import msgspec
 from interlock.cli.call.chosen_question import run_or_latest
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import ledger_call, show, wants_json
-from interlock.cli.text.explanation_page import explained_lines
+from interlock.cli.text.explanation_page import call_lines, explained_lines
 from interlock.cli.text.machine_text import machine_text
-from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width
-from interlock.cli.text.run_page import all_halted_lines, run_lines
+from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width, text_width
+from interlock.cli.text.run_page import all_halted_lines, brief_lines, run_lines
 from interlock.cli.text.tables import Column, table_lines
-from interlock.errors import InputError
+from interlock.errors import InputError, UnknownError
 from interlock.ledger.abbreviations import found_run
 from interlock.ledger.chain import records_of
 from interlock.model.facts import HoldKind
+from interlock.model.hook import is_canary
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.short_code import codes_of
 from interlock.ports import Rows
 from interlock.views import units
+from interlock.views.call_explanation import explained_call
 from interlock.views.lookup import found_state
-from interlock.views.moment import answer_meant, moment_at
+from interlock.views.moment import answer_meant, judged_of, moment_at
+from interlock.views.run_digest import WORDS, digest_of, last_refusal
 from interlock.views.run_view import (
-    WORDS,
     RunView,
     all_halted,
     run_figures,
@@ -41,6 +43,9 @@ from interlock.views.timeline import ANSWERS, Timeline
 from interlock.views.units import json_text
 
 _DEEPEST: Final = 4
+_UNPRICED: Final = "+?"
+_TEST: Final = "hook test"
+_LATEST_RECORDS: Final = 40
 
 
 @ledger_call("runs")
@@ -81,7 +86,7 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
         Column("deny", right=True),
         Column("tokens", right=True, spared=3),
         Column("cost", right=True),
-        Column("broken", right=True, spared=4),
+        Column("violations", right=True, spared=4),
     ]
     short = codes_of([state.id for state in states])
     now = current_time()
@@ -90,7 +95,34 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
         columns.append(Column("observed"))
         for (state, _), row in zip(_nested(states), rows, strict=True):
             row.append(Span(would_have_text(state.would_have), Tone.ASKING))
-    return table_lines(columns, rows, width=terminal_width())
+    yield from table_lines(columns, rows, width=terminal_width())
+    yield from _legend_lines(states)
+
+
+def _legend_lines(states: Sequence[RunState]) -> Iterator[Line]:
+    """Yield what the marks mean that are shown, and nothing about those that are not."""
+    told = [
+        ("violations", "rules that the agent broke, as the run reported", _has_violations),
+        (_UNPRICED, "some tokens have no known price: `interlock budget --help`", _has_unpriced),
+        (_TEST, "a test by `interlock doctor`, no session of yours", _is_test),
+    ]
+    found = [(mark, text) for mark, text, is_shown in told if any(map(is_shown, states))]
+    if found:
+        yield ()
+    for mark, text in found:
+        yield (Span(mark, Tone.LABEL), Span(f"  {text}", Tone.FAINT))
+
+
+def _has_violations(state: RunState) -> bool:
+    return state.violations > 0
+
+
+def _has_unpriced(state: RunState) -> bool:
+    return state.unpriced_tokens > 0
+
+
+def _is_test(state: RunState) -> bool:
+    return is_canary(state.task)
 
 
 def _nested(states: Sequence[RunState]) -> Iterator[tuple[RunState, int]]:
@@ -110,13 +142,13 @@ def _nested(states: Sequence[RunState]) -> Iterator[tuple[RunState, int]]:
 
 def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
     spent = state.spent
-    unpriced = "+?" if state.unpriced_tokens else ""
+    unpriced = _UNPRICED if state.unpriced_tokens else ""
     return [
         Span("  " * min(depth, _DEEPEST) + short, Tone.CODE),
         _status(state),
         Span(state.agent),
-        Span(state.task),
-        Span(units.span(now - state.updated_at), Tone.FAINT),
+        Span(_TEST if _is_test(state) else state.task),
+        Span(f"{units.span(now - state.updated_at)} ago", Tone.FAINT),
         Span(str(state.seq), Tone.FAINT),
         *[
             _figure(state.decisions.get(each.value, 0), Tone[accent.name])
@@ -148,15 +180,14 @@ def _figure(number: int, tone: Tone) -> Span:
 @click.option(
     "--limit",
     type=click.IntRange(0),
-    default=40,
-    show_default=True,
-    help="So many of the latest records.",
+    help="The whole page, with so many of the latest records.",
 )
-@click.option("--all", "everything", is_flag=True, help="Every record.")
-def show_command(*, run: str | None, limit: int, everything: bool) -> None:
-    """Show one run: its figures, budgets and timeline.
+@click.option("--all", "everything", is_flag=True, help="The whole page, with every record.")
+def show_command(*, run: str | None, limit: int | None, everything: bool) -> None:
+    """Show one run: how it stands, why, and what was refused.
 
-    RUN is its code, as `interlock runs` shows it; without one it is the latest run at work.
+    RUN is its code, as `interlock runs` shows it; without one it is the latest run that waits for
+    a person or is at work, else the latest. `--all` shows every record, all figures and budgets.
 
     Examples:
       interlock show R4X9TM
@@ -164,10 +195,13 @@ def show_command(*, run: str | None, limit: int, everything: bool) -> None:
     """
     with reading_ledger() as ledger:
         state = found_state(ledger, run_or_latest(ledger, run))
-        earlier = 0 if everything else max(0, state.seq - limit)
+        shown = _LATEST_RECORDS if limit is None else limit
+        earlier = 0 if everything else max(0, state.seq - shown)
         view = run_view(ledger, state, current_time())
         if wants_json():
             _print_json(ledger.rows, view, earlier)
+        elif limit is None and not everything and state.id != LEDGER_RUN:
+            print_lines(brief_lines(view, digest_of(ledger.rows, state)))
         else:
             entries = Timeline(ledger.rows).of_run(state.id, after=earlier, last=state.seq)
             print_lines(run_lines(view, entries, earlier=earlier))
@@ -186,30 +220,53 @@ def _print_json(rows: Rows, view: RunView, earlier: int) -> None:
 
 
 @ledger_call("explain")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", required=False)
 @click.option(
     "--step", type=click.IntRange(0), metavar="N", help="The answer at step N, as `show` counts."
 )
 @click.option("--stop", is_flag=True, help="The last time that the agent ended its turn.")
 @click.option("--record", type=click.IntRange(1), metavar="SEQ", help="The answer of this record.")
-def explain_command(*, run: str, step: int | None, stop: bool, record: int | None) -> None:
-    """Explain why a run went on, was paused or was stopped.
+def explain_command(*, run: str | None, step: int | None, stop: bool, record: int | None) -> None:
+    """Explain why a call was refused, or a run paused or stopped.
 
-    RUN is its id, or enough of its beginning. Without an option, the last answer before a step
-    is explained; of a run that is held, the one that began it. You see what was known and where
-    it comes from, every check and sign with its limit, what decided, and what would have changed
-    the answer. `--stop` explains the last time that the agent wanted to be done.
+    RUN is its code, as `interlock runs` shows it. Without one, the last answer of any run is
+    explained that asked a person or denied. Of a RUN it is the last answer before a step, or where
+    nobody asked for steps its last call that was asked about or denied; of a run that is held, the
+    answer that began it. You see what was known and where it comes from, every check and sign with
+    its limit, what decided, and what would have changed the answer. `--stop` explains the last
+    time that the agent wanted to be done, `--record` one answer, of a call too.
 
     Examples:
+      interlock explain
       interlock explain R4X9TM
       interlock explain R4X9TM --step 3 --json
     """
     if (step is not None) + stop + (record is not None) > 1:
         raise InputError("`--step`, `--stop` and `--record` name different answers: give one")
+    is_plain = step is None and record is None and not stop
+    if run is None and not is_plain:
+        raise InputError("`--step`, `--stop` and `--record` are of one run: name it before them")
     with reading_ledger() as ledger:
         rows = ledger.rows
-        run_id = found_run(rows, run).id
-        seq = answer_meant(rows, run_id, step=step, record=record, stop=stop)
-        moment = moment_at(rows, run_id, seq)
+        run_id, seq = _last_refusal(rows) if run is None else (found_run(rows, run).id, record)
+        if run is not None and is_plain and not judged_of(rows, run_id):
+            run_id, seq = last_refusal(rows, run_id) or (run_id, None)
+        call = None if seq is None else explained_call(ledger, run_id, seq)
+        if call is not None:
+            show(call, call_lines(call, now=current_time(), width=text_width()))
+            return
+        # What is no answer about a call is one about going on, or none at all.
+        found = answer_meant(rows, run_id, step=step, record=seq, stop=stop)
+        moment = moment_at(rows, run_id, found)
     whole = explained(moment)
     show(whole, explained_lines(whole, now=current_time()))
+
+
+def _last_refusal(rows: Rows) -> tuple[str, int]:
+    found = last_refusal(rows)
+    if found is None:
+        raise UnknownError(
+            "nothing was asked about, denied, paused or stopped lately: name a run, as"
+            " `interlock runs` lists them, and `--step N` or `--record SEQ` for one answer of it"
+        )
+    return found

@@ -19,7 +19,7 @@ from interlock.cli.call.options import chosen_place, ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.run_page import all_halted_lines
 from interlock.cli.text.statistics_text import ranking
-from interlock.cli.text.summary_page import next_line, policy_lines
+from interlock.cli.text.summary_page import never_seen, next_line, policy_lines, program_of
 from interlock.cli.text.tables import bar_lines
 from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import Listening, running_server
@@ -87,6 +87,7 @@ def _value(status: _Status) -> object:
             "server": status.server,
             "ledger": status.place,
             "all_halted": None if found is None else found.all_halted,
+            "clients_seen": sorted(_seen(status)),
             "running": 0 if found is None else found.running,
             "records": 0 if found is None else found.records,
             "waiting": () if found is None else found.waiting,
@@ -99,7 +100,7 @@ def _value(status: _Status) -> object:
 
 
 def _lines(status: _Status) -> Iterator[Line]:
-    yield from _governed(status.clients)
+    yield from _governed(status)
     yield from policy_lines(status.policy, status.refused)
     yield from _server(status)
     if status.ledger is not None:
@@ -107,10 +108,10 @@ def _lines(status: _Status) -> Iterator[Line]:
     yield next_line(*_next(status))
 
 
-def _governed(clients: Sequence[ClientHooks]) -> Iterator[Line]:
-    if not clients:
+def _governed(status: _Status) -> Iterator[Line]:
+    if not status.clients:
         yield badge_line("NONE", Tone.CAREFUL, "no agent client is found on this machine")
-    for each in clients:
+    for each in status.clients:
         if each.problems:
             yield badge_line("BROKEN", Tone.BLOCK, f"{each.client}: {each.problems[0]}")
         elif not each.scopes:
@@ -119,6 +120,12 @@ def _governed(clients: Sequence[ClientHooks]) -> Iterator[Line]:
         else:
             told = f"{each.client}: asks before it acts ({', '.join(each.scopes)})"
             yield badge_line("GOVERNED", Tone.ALLOW, told)
+            if each.client not in _seen(status):
+                yield from labelled_rows(("sessions", never_seen(each.client), Tone.CAREFUL))
+
+
+def _seen(status: _Status) -> frozenset[str]:
+    return frozenset() if status.ledger is None else status.ledger.clients
 
 
 def _server(status: _Status) -> Iterator[Line]:
@@ -175,4 +182,7 @@ def _next(status: _Status) -> tuple[str, str]:
         return "interlock policy adopt", "has the ledger take your policy over"
     if found is None or not found.has_operator:
         return "interlock setup", "makes you the one who approves"
+    unseen = [each.client for each in clients if each.scopes and each.client not in found.clients]
+    if unseen and len(unseen) == len([each for each in clients if each.scopes]):
+        return program_of(unseen[0]), "starts a session, which `interlock runs` lists then"
     return "interlock runs", "shows what agents did"

@@ -17,6 +17,7 @@ from interlock.cli.text.render import (
 )
 from interlock.cli.text.statistics_text import statistics_rows
 from interlock.cli.text.tables import cut
+from interlock.cli.text.verdict_page import explanation_lines
 from interlock.model.arbitration import Authority, Course
 from interlock.model.short_code import code_of
 from interlock.model.step import StepDecision
@@ -24,8 +25,10 @@ from interlock.model.step_statistics import StepStatistics
 from interlock.model.stop import StopOutcome
 from interlock.policy.steps.loop_detector import STOPS, Figure
 from interlock.views import units
+from interlock.views.call_explanation import ExplainedCall
 from interlock.views.moment import Deed
 from interlock.views.step_explanation import NOT_ASKED, SILENT, Explained, SignPart, StopPart
+from interlock.views.timeline import action_text
 
 _COURSES: Final = {
     Course.GO_ON: (Tone.ALLOW, "the run goes on"),
@@ -72,6 +75,18 @@ _SPOKEN: Final = "echo"
 
 Fact = tuple[str, str] | tuple[str, str, Tone]
 """A label, a text, and how it looks."""
+
+
+def call_lines(call: ExplainedCall, *, now: int, width: int) -> Iterator[Line]:
+    """Yield the explanation of one call."""
+    yield (Span(action_text(call.action), Tone.STRONG),)
+    yield from labelled_rows(
+        ("run", f"{call.code}, record {call.record}, {units.span(now - call.at)} ago"),
+        ("asked", "" if call.approval is None else f"approval {code_of(call.approval)}"),
+        width=width,
+    )
+    yield ()
+    yield from explanation_lines(call.explanation, width=width)
 
 
 def explained_lines(whole: Explained, *, now: int) -> Iterator[Line]:

@@ -20,13 +20,17 @@ from interlock.cli.text.render import (
 )
 from interlock.cli.text.review_page import reviews_lines
 from interlock.cli.text.statistics_text import ranking, statistics_rows
+from interlock.cli.text.summary_page import next_line
 from interlock.cli.text.tables import bar_lines, cut
+from interlock.model.approval import ApprovalState, Subject
+from interlock.model.budget import BudgetBalance, Dimension
 from interlock.model.facts import HoldKind
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.short_code import code_of, codes_of
 from interlock.model.step import StepDecision
 from interlock.views import units
-from interlock.views.run_view import WORDS, ChildRun, Held, RunView, would_have_text
+from interlock.views.run_digest import WORDS, Digest
+from interlock.views.run_view import ChildRun, Held, RunView, would_have_text
 from interlock.views.timeline import ANSWERS
 from interlock.views.timeline_entry import Entry
 
@@ -47,16 +51,44 @@ def run_lines(
     earlier: int = 0,
     width: int | None = None,
 ) -> Iterator[Line]:
-    """Yield the page of one run; of its timeline, so many records are left out."""
-    if view.state.id == LEDGER_RUN:
-        yield (Span("What happened to the ledger itself", Tone.STRONG),)
+    """Yield the whole page of one run; of its timeline, so many records are left out."""
+    if view.state.id != LEDGER_RUN:
+        yield from _head_lines(view)
+        yield from _figure_lines(view.state)
+        if view.balances:
+            yield from heading_lines("Budget")
+            yield from bar_lines(view.balances)
+        yield from _review_lines(view)
     else:
-        yield from _about_lines(view)
+        yield (Span("What happened to the ledger itself", Tone.STRONG),)
     yield from heading_lines("Timeline")
     if earlier:
         left_out = f"  {units.counted(earlier, 'earlier record')}: `--all` shows them"
         yield (Span(left_out, Tone.FAINT),)
-    room = width or terminal_width()
+    yield from _timeline_lines(view, entries, width or terminal_width())
+    yield from _report_lines(view.state, width)
+    yield from _child_lines(view.children)
+
+
+def brief_lines(view: RunView, digest: Digest) -> Iterator[Line]:
+    """Yield the page of one run in short: how it stands, and what concerned a person."""
+    yield from _head_lines(view)
+    yield from _review_lines(view)
+    if digest.entries:
+        yield from heading_lines("Questions and refusals")
+        if digest.left_out:
+            left_out = f"  {units.counted(digest.left_out, 'earlier one')}: `--all` shows them"
+            yield (Span(left_out, Tone.FAINT),)
+        yield from _timeline_lines(view, digest.entries, terminal_width())
+    yield from _child_lines(view.children)
+    yield ()
+    count = units.counted(view.state.seq, "record")
+    yield next_line(f"interlock show {code_of(view.state.id)} --all", f"shows every one of {count}")
+
+
+def _timeline_lines(
+    view: RunView, entries: Iterable[tuple[int, Entry]], room: int
+) -> Iterator[Line]:
     column = 2 + len(units.offset(view.state.updated_at - view.began))
     indent = " " * (column + 2 + _MARK_WIDTH)
     for at, entry in entries:
@@ -64,16 +96,9 @@ def run_lines(
         yield entry_line(entry, when=when, width=room, facts=entry.facts)
         for reason in entry.reasons:
             yield (Span(indent), Span(cut(reason, room - len(indent)), Tone.FAINT))
-    yield from _report_lines(view.state, width)
-    yield from _child_lines(view.children)
 
 
-def _about_lines(view: RunView) -> Iterator[Line]:
-    yield from _header_lines(view.state, view.at, view.holds)
-    yield from _figure_lines(view.state)
-    if view.balances:
-        yield from heading_lines("Budget")
-        yield from bar_lines(view.balances)
+def _review_lines(view: RunView) -> Iterator[Line]:
     if not view.reviews.is_empty:
         yield from heading_lines("Was it good enough?")
         yield from reviews_lines(view.reviews)
@@ -89,40 +114,74 @@ def _child_lines(children: Sequence[ChildRun]) -> Iterator[Line]:
         yield (Span(f"  {short[child.id]}", Tone.CODE), Span(f"  {child.outcome:<10}  {task}"))
 
 
-def _header_lines(state: RunState, now: int, holds: Sequence[Held]) -> Iterator[Line]:
-    """Yield what a run is for, what holds it, whose it is, and where it stands."""
+def _head_lines(view: RunView) -> Iterator[Line]:
+    """Yield what a run is for, how it stands and why, what it was answered and used, what waits."""
+    state, now = view.state, view.at
     end = now if state.ended_at is None else state.ended_at
-    started = f"{units.moment(state.started_at)}, {units.span(now - state.started_at)} ago"
+    lasted = units.duration((end - state.started_at) // 1000)
+    waits = [each for each in view.approvals if each.is_open_at(now)]
     yield (Span(state.task or state.id, Tone.STRONG),)
-    yield from hold_lines(holds, state.id, now)
+    yield from hold_lines(view.holds, state.id, now)
     yield from labelled_rows(
         ("run", f"{code_of(state.id)} ({state.id})", Tone.CODE),
         ("agent", f"{state.agent} ({state.client})" if state.agent else ""),
         ("project", state.project),
         ("below", " < ".join(state.ancestors), Tone.CODE),
-        ("policy", state.policy_hash[:16], Tone.FAINT),
-        ("started", started),
-        ("lasted", units.duration((end - state.started_at) // 1000)),
-        ("outcome", _outcome(state, holds), Tone.STRONG),
+        ("started", f"{units.moment(state.started_at)}, lasted {lasted}"),
+        ("state", _standing(view, len(waits)), Tone.STRONG),
+        ("because", view.ended_because),
+        ("answers", _answers(view)),
+        ("observed", _observed(state)),
+        ("used", f"{units.counted(state.spent.tokens, 'token')}, {_cost(state)}"),
+        ("budget", _nearest(view.balances)),
     )
+    for place, each in enumerate(waits):
+        asked = f"{each.code}  {each.summary}"
+        yield from labelled_lines("" if place else "waits", asked, Tone.ASKING)
+
+
+def _standing(view: RunView, waiting: int) -> str:
+    """Return how a run stands, in one word and what it waits for."""
+    state = view.state
+    if state.outcome is not None:
+        return state.outcome
+    if view.holds:
+        return ", ".join(dict.fromkeys(WORDS[held.kind] for held in view.holds))
+    return f"waits for a person: {units.counted(waiting, 'question')}" if waiting else "running"
+
+
+def _nearest(balances: Sequence[BudgetBalance]) -> str:
+    """Return the limit of which the largest share is used."""
+    shares = [
+        (100 * (balance.used.of(each) + balance.reserved.of(each)) // limit, each, balance, limit)
+        for balance in balances
+        for each in Dimension
+        if (limit := balance.limits.of(each))
+    ]
+    percent, dimension, balance, limit = max(
+        shares, key=lambda share: share[0], default=(0, Dimension.TOKENS, None, 0)
+    )
+    if balance is None or not percent:
+        return ""
+    used = units.amount(dimension, balance.used.of(dimension))
+    of = f"{used} of {units.amount(dimension, limit)} {dimension.label}"
+    return f"{of} ({percent} %), the nearest limit"
 
 
 def _figure_lines(state: RunState) -> Iterator[Line]:
-    """Yield what a run did and used."""
+    """Yield what a run did and used, one by one."""
     by_count = sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))
-    tokens = f"{state.spent.tokens:,} ({state.input_tokens:,} in, {state.output_tokens:,} out)"
+    tokens = f"{state.input_tokens:,} in, {state.output_tokens:,} out"
     yield from heading_lines("Figures")
     yield from labelled_rows(
-        ("answers", _answers(state)),
-        ("observed", _observed(state)),
+        ("policy", state.policy_hash[:16], Tone.FAINT),
         ("matched", ranking(state.observed_rules)),
         ("steps", steps_text(state)),
         *statistics_rows(state.step_statistics),
         ("saved", _saved(state)),
         ("lines", _lines(state)),
         ("tools", ", ".join(f"{name} {count:,}" for name, count in by_count)),
-        ("tokens", tokens if state.spent.tokens else "0"),
-        ("cost", _cost(state)),
+        ("tokens", tokens if state.spent.tokens else ""),
         ("tests", _tests(state)),
         ("packages", ", ".join(sorted(state.dependencies))),
         ("broken", _broken(state)),
@@ -166,25 +225,19 @@ def _saved(state: RunState) -> str:
     return f"{count}, the last at step {control.saved_step}"
 
 
-def _outcome(state: RunState, holds: Sequence[Held]) -> str:
-    if state.outcome is None and holds:
-        return ", ".join(dict.fromkeys(WORDS[held.kind] for held in holds))
-    if state.outcome is None:
-        waiting = state.pending_approvals
-        waits = f", {units.counted(waiting, 'question')} for a person" if waiting else ""
-        return f"still running{waits}"
-    if state.report is None:
-        return state.outcome
-    return f"{state.outcome}, report {'passed' if state.report.passed else 'failed'}"
-
-
-def _answers(state: RunState) -> str:
-    answers = [
-        f"{state.decisions[each.value]} {word}"
-        for each, (word, _) in ANSWERS.items()
-        if each.value in state.decisions
-    ]
-    return ", ".join(answers) or "none asked for"
+def _answers(view: RunView) -> str:
+    """Return how often each answer was given; what a person approved is told apart."""
+    approved = sum(
+        each.subject is Subject.ACTION
+        and each.state is ApprovalState.GRANTED
+        and not each.uses_left
+        for each in view.approvals
+    )
+    counts = {word: view.state.decisions.get(each.value, 0) for each, (word, _) in ANSWERS.items()}
+    # On record it is a warning; there may be fewer where somebody restored a ledger.
+    counts["warn"] = max(0, counts["warn"] - approved)
+    counts["approved"] = approved
+    return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no calls yet"
 
 
 def _observed(state: RunState) -> str:

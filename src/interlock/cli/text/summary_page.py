@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interlock.adapters.installation.client_hooks import CLIENTS
 from interlock.cli.text.render import Line, Span, Tone, labelled_rows
 from interlock.views.policy_summary import PolicySummary
 
@@ -18,6 +19,19 @@ def policy_lines(policy: PolicySummary, refused: str | None) -> Iterator[Line]:
         ("limits", f"a run may use {policy.limits_text}; change them under [budgets.run]"),
         ("observed", f"only told, not enforced: {observed}" if observed else ""),
         ("not yet", refused or "", Tone.CAREFUL),
+    )
+
+
+def program_of(client: str) -> str:
+    """Return what a person types to start a client."""
+    return CLIENTS[client].program
+
+
+def never_seen(client: str) -> str:
+    """Return that only tests went through a client's hooks so far, and how to change that."""
+    return (
+        f"no session seen yet: start `{program_of(client)}` and ask it to list the files here; then"
+        " `interlock runs` lists it"
     )
 
 

@@ -42,12 +42,13 @@ _QUOTED: Final = re.compile(r"`([^`\n]+)`")
 _WORDS: Final = {
     "require-confirmation": "ask",
     "block": "deny",
+    "granted": "approved",
     "completed": "finished",
 }
 """What a person reads for a word of the engine, where it is another one."""
 _TONES: Final = {
     "allow": "allow continue finish finished completed advance granted passed go-on at-work"
-    " resumed",
+    " approved resumed",
     "save": "checkpoint saved save",
     "warn": "warn throttle retry failed-once nudge careful",
     "ask": "require-confirmation ask asks pause paused review waits question",

@@ -204,7 +204,8 @@ def _what_became(approval: Approval, now: int) -> str:
         ago = (now - approval.expires_at) // 1_000_000
         return f"approval `{approval.id}` expired {ago} s ago: the agent has to ask again"
     who = (approval.decided_by or "somebody").partition(":")[2] or "somebody"
-    return f"approval `{approval.id}` was {approval.state.value} already, by {who}"
+    word = "approved" if approval.state is ApprovalState.GRANTED else approval.state.value
+    return f"approval `{approval.id}` was {word} already, by {who}"
 
 
 def summary_of(action: Action) -> str:
