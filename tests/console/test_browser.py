@@ -126,7 +126,7 @@ def test_the_first_run_takes_the_place_of_how_to_begin(browser: Browser, served:
     with desktop(browser, served) as opened:
         opened.sign_in()
         opened.is_live()
-        expect(opened.page.get_by_role("heading", level=1)).to_contain_text("No run yet")
+        expect(opened.page.get_by_role("heading", level=1)).to_contain_text("No runs yet")
 
         run_elsewhere(served.desk.operations, "the first one", agent="coder")
 

@@ -123,7 +123,7 @@ def test_tries_a_command(ada: Desktop) -> None:
     ada.page.get_by_label("A command, as an agent would send it").fill(
         "git push --force origin main"
     )
-    ada.page.get_by_role("button", name="Ask", exact=True).click()
+    ada.page.get_by_role("button", name="Check", exact=True).click()
 
     expect(ada.page.locator("[data-part=try]")).to_contain_text("a person must approve first")
 

@@ -80,7 +80,8 @@ def test_the_reference_names_every_key_and_field():
     reference = policy_reference_markdown(LISTS)
 
     for key in KEYS:
-        assert f"### `{key.path}`\n\n{key.meaning}\n" in reference
+        said = f"{key.meaning} {key.more}".strip()
+        assert f"### `{key.path}`\n\n{said}\n" in reference
         if isinstance(key.shape, Tables | Budget | NamedTables):
             assert all(f"\n| `{field.name}` | " in reference for field in key.shape.keys)
 

@@ -92,8 +92,8 @@ async def _listen(
     host = host.strip("[]")
     if host not in LOOPBACK or not port.isdecimal():
         raise InputError(
-            f"`--listen {address}` is no place on this machine: expected `127.0.0.1:PORT`; nobody"
-            " elsewhere is answered, for nothing here says who they are"
+            f"`--listen {address}` is not an address of this machine: expected `127.0.0.1:PORT`;"
+            " other machines are refused, because requests here are not authenticated"
         )
     config = uvicorn.Config(
         HttpFront(carry).application(), host, int(port), log_level="warning", ws="none"

@@ -120,7 +120,7 @@ class Carrier(Section):
     )
 
 
-class Tools(Section, title="What tools carry"):
+class Tools(Section, title="Which parameters hold commands and edits"):
     """What a tool carries, and what its parameters must look like."""
 
     carriers: tuple[Carrier, ...] = key(
@@ -410,7 +410,7 @@ class Edits(Section, title="How exactly an edit must say what it replaces"):
     )
 
 
-class Undo(Section, title="What is kept to put back"):
+class Undo(Section, title="What is copied for undo"):
     """How much is kept to put back."""
 
     limit_bytes: int = key(

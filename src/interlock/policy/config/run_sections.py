@@ -320,8 +320,8 @@ class Steps(Section, title="When a run is stopped, paused, slowed down and saved
     max_slope = _Share("max_slope_percent")
 
 
-class Loops(Section, title="When a run goes round in circles"):
-    """When a run goes round in circles."""
+class Loops(Section, title="When a run repeats itself"):
+    """When a run repeats itself."""
 
     volatile_arguments: tuple[str, ...] = key(
         "Arguments that differ in every call, such as times and ids: not compared.",
