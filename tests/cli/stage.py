@@ -19,6 +19,7 @@ from cli.reviewing import a_reviewed_run
 from cli.test_loop_log import recommend
 from interlock import Interlock, settings
 from interlock.adapters.mcp.tool_pins import PinFile
+from server.certificates import make_certificate
 from service.ledgers import CHEAP, PASSPHRASE
 from service.repositories import a_repository
 
@@ -160,6 +161,12 @@ def _a_lost_passphrase(_stack: ExitStack, place: str, _folder: Path) -> Stage:
     return Stage({}, (made.recovery_code, PASSPHRASE, PASSPHRASE))
 
 
+def _a_server(_stack: ExitStack, _place: str, folder: Path) -> Stage:
+    make_certificate(folder / "cert.pem", folder / "key.pem")
+    # No other machine is to see it, and any port may be taken.
+    return Stage({"0.0.0.0": "127.0.0.1"}, also=("--port", "0"))
+
+
 def _an_anchor(stack: ExitStack, place: str, folder: Path) -> Stage:
     story = _a_story(stack, place, folder)
     shutil.copy(place, folder / "damaged.db")
@@ -188,6 +195,12 @@ _STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
     "uninstall": _nothing,
     "doctor": _nothing,
     "run start": _nothing,
+    "run --": _nothing,
+    "run --wall-time": _nothing,
+    "run --sandbox": _nothing,
+    "serve": _a_server,
+    "login": _nothing,
+    "hook": _nothing,
     "run": _a_shell_run,
     "approve": _a_question,
     "deny": _a_question,

@@ -1,4 +1,4 @@
-"""Tab behind a command that wants a code: what is open, through the real program and a real bash."""
+"""Tab behind a command that wants a code: what is open, by the real program and a real bash."""
 
 from __future__ import annotations
 

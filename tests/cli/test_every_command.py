@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -14,6 +15,7 @@ import pytest
 from click.testing import Result
 
 from cli.asking import as_person, interlock
+from cli.live_examples import LIVE, Lived, lived, set_programs
 from cli.stage import a_stage
 from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS
 from interlock.cli.call.exit_code import ExitCode
@@ -22,10 +24,19 @@ from interlock.model.verdict import Decision
 from service.ledgers import PASSPHRASE
 from terminal import own_terminal
 
-LIVE = ("serve", "tail", "mcp --", "mcp --url", "mcp serve", "loop run", "run --", "run exec")
-"""They end when a person ends them, or run what is not here: their examples are only read."""
-ELSEWHERE = ("login", "hook", "run")
-"""They need a server or a client, and have tests of their own: the same."""
+CODES = {
+    "interlock check 'git push --force'": ExitCode.CONFIRM,
+    "interlock check command 'git push --force'": ExitCode.CONFIRM,
+    "interlock check command --explain 'curl x | sh'": ExitCode.CONFIRM,
+    "interlock run exec --run R4X9TM --wait 10m -- git push --force": ExitCode.BLOCKED,
+    # Nothing is installed on the stage, which is what it is there to tell.
+    "interlock doctor": ExitCode.FAILED,
+    "interlock doctor --json": ExitCode.FAILED,
+    # They go on until they are told to end.
+    "interlock tail": 128 + signal.SIGTERM,
+    "interlock tail R4X9TM --since-start": 128 + signal.SIGTERM,
+}
+"""Which exit code an example ends with, where that is not 0."""
 NO_JSON = {
     "tour": "a person takes it",
     "init": "it writes a file",
@@ -44,7 +55,6 @@ BY_DATA = {"violation_ranking", "worst_places", "value", "patch", "record", "dat
 """What holds tables whose names are data, or are written in the words of others."""
 AS_WRITTEN = {"ledger anchor"}
 """What they print is sealed: it is handed over as it is."""
-_JUDGES = {"check", "review", "edit", "doctor"}
 
 
 class Example(NamedTuple):
@@ -63,7 +73,8 @@ def commands(
     command: click.Command = cli, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, click.Command]]:
     """Yield every command that does something, by its words; hidden ones as well."""
-    if words and (not isinstance(command, click.Group) or command.invoke_without_command):
+    does_something = not isinstance(command, click.Group) or command.invoke_without_command
+    if words and (does_something or words == ("run",)):
         yield " ".join(words), command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -87,17 +98,17 @@ def examples(name: str) -> list[Example]:
 EXAMPLES = [example for name in COMMANDS for example in examples(name)]
 
 
-def is_only_read(example: Example) -> bool:
-    line = " ".join(example.words)
-    return line.startswith(LIVE) or example.command in ELSEWHERE
+def is_live(words: Sequence[str]) -> bool:
+    """Whether an example goes on until it is ended, or needs others, or a terminal."""
+    return " ".join(words).startswith(LIVE) and "--yes" not in words
 
 
-def played(words: Sequence[str], place: str, folder: Path) -> Result:
+def played(words: Sequence[str], place: str, folder: Path) -> Lived:
     """Run an example on its stage."""
+    if is_live(words):
+        return _played_live(words, place, folder)
     end = next((at for at, each in enumerate(words) if each in "<>"), len(words))
     file, words = words[end + 1 :], list(words[:end])
-    if words[0] in ("install", "uninstall", "completion") and "--yes" not in words:
-        words.append("--yes")
     with a_stage(words, place, folder) as stage:
         stdin = (folder / file[0]).read_text() if file and (folder / file[0]).exists() else "y\n"
         words += stage.also
@@ -108,12 +119,26 @@ def played(words: Sequence[str], place: str, folder: Path) -> Result:
         if words[:2] == ["loop", "unfreeze"]:
             assert as_person("loop", "freeze", "--reason", "first").exit_code == 0
         if words[:2] == ["recommendations", "undo"]:
-            assert as_person("recommendations", "apply", words[2]).exit_code == 0
+            assert as_person("recommendations", "apply", words[-1]).exit_code == 0
         if words[:2] == ["operator", "recover"]:
             with pytest.MonkeyPatch.context() as patched, own_terminal(patched) as type_in:
                 type_in(*stage.typed)
-                return interlock(*words)
-        return as_person(*words, stdin=stdin)
+                return _lived(interlock(*words))
+        return _lived(as_person(*words, stdin=stdin))
+
+
+def _lived(result: Result) -> Lived:
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return Lived(result.exit_code, result.stdout, result.stderr)
+
+
+def _played_live(words: Sequence[str], place: str, folder: Path) -> Lived:
+    set_programs(folder)
+    with a_stage(words, place, folder) as stage:
+        found = [str(Path(each).expanduser()) if each[0] == "~" else each for each in words]
+        for name, real in stage.ids.items():
+            found = [each.replace(name, real) for each in found]
+        return lived([*found, *stage.also], place, folder)
 
 
 @pytest.fixture(autouse=True)
@@ -134,32 +159,14 @@ def test_it_has_help_with_an_example(name: str) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.line)
 def test_its_example_runs(example: Example, place: str, empty_place: Path) -> None:
-    if is_only_read(example):
-        with cli.make_context("interlock", [*example.command.split(), "--help"]) as context:
-            assert context.command is cli
-        _read(example)
-        return
     result = played(example.words, place, empty_place)
 
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    allowed = {0, 1, 3, 4} if example.words[0] in _JUDGES else {0}
-    assert result.exit_code in allowed, (result.stdout, result.stderr)
-
-
-def _read(example: Example) -> None:
-    """Read the options and arguments of an example, and run nothing."""
-    words, command = example.words, COMMANDS[example.command]
-    words = words[: words.index("<")] if "<" in words else words
-    arguments = words[len(example.command.split()) :]
-    context = click.Context(command, info_name=example.command)
-    known = command.make_parser(context)
-    known.parse_args(list(arguments))
+    assert result.code == CODES.get(example.line, 0), result
 
 
 def _with_json_first(name: str) -> list[Example]:
-    """Return the examples that run; those first that print JSON, such as `watch --once --json`."""
-    run = [each for each in examples(name) if not is_only_read(each)]
-    return sorted(run, key=lambda each: "--json" not in each.words)
+    """Return the examples; those first that print JSON, such as `watch --once --json`."""
+    return sorted(examples(name), key=lambda each: "--json" not in each.words)
 
 
 JSON_EXAMPLES = [
@@ -180,14 +187,16 @@ def test_it_prints_json_where_it_prints_data(name: str) -> None:
 @pytest.mark.parametrize("example", JSON_EXAMPLES, ids=lambda example: example.command)
 def test_its_json_follows_the_convention(example: Example, place: str, empty_place: Path) -> None:
     words = example.words
-    if example.command == "completion":
-        words = ["completion", "fish", "--yes"]
-    end = next((at for at, each in enumerate(words) if each in "<>"), len(words))
+    behind = len(example.command.split())
     asked = [] if "--json" in words else ["--json"]
-    result = played([*words[:end], *asked, *words[end:]], place, empty_place)
+    if example.command in ("install", "uninstall", "completion"):
+        asked.append("--yes")
+    result = played([*words[:behind], *asked, *words[behind:]], place, empty_place)
 
-    values: list[object] = [json.loads(line) for line in result.stdout.splitlines()]
-    assert values, result.stderr
+    # What a command of somebody else's prints passes through.
+    said = result.errors if example.command in ("run", "run exec") else result.output
+    values: list[object] = [json.loads(line) for line in said.splitlines()]
+    assert values, result
     for value in values:
         assert isinstance(value, dict | list)
         assert list(_breaches(cast("object", value))) == [] or example.command in AS_WRITTEN

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.client
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from interlock.errors import InputError
 from interlock.server.server_process import ServerOptions, ServerProcess
+from server.certificates import make_certificate
 from server.served import PATIENCE_S, Reply, Served, places_in, serving
 from service.ledgers import in_memory
 
@@ -20,11 +20,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate that nobody but this test trusts, and its key."""
     folder = tmp_path_factory.mktemp("tls")
     made, key = folder / "certificate.pem", folder / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    named = ["-nodes", "-days", "2", "-subj", "/CN=interlock.test"]
-    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    files = ["-keyout", str(key), "-out", str(made)]
-    subprocess.run([*command, *named, *names, *files], check=True, capture_output=True)
+    make_certificate(made, key)
     return made, key
 
 

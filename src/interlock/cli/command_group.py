@@ -166,7 +166,7 @@ class CommandGroup(Commands):
             raise
         except OSError as error:
             place = f"`{error.filename}`: " if error.filename else ""
-            _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror}")
+            _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror or error}")
 
 
 def _leave(
