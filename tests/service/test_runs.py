@@ -407,9 +407,7 @@ def test_an_edit_by_action_counts_the_lines_it_is_told(interlock: Interlock) -> 
 def test_whoever_reports_tokens_is_told_how(interlock: Interlock) -> None:
     tokens: Any = {"tokens": 5}
     run = interlock.run("t")
-    told = (
-        r"`observe` takes no `tokens`: did you mean `usage=\{'input_tokens': 1200"
-    )
+    told = r"`observe` takes no `tokens`: did you mean `usage=\{'input_tokens': 1200"
 
     with pytest.raises(InputError, match=told):
         run.observe(run.command("ls"), **tokens)

@@ -166,23 +166,28 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
 
 def _next(status: _Status) -> tuple[str, str]:
     """Return the most useful next command, and why."""
+    return next(_useful(status))
+
+
+def _useful(status: _Status) -> Iterator[tuple[str, str]]:
+    """Yield commands that would be of use, the most useful first."""
     found, clients = status.ledger, status.clients
-    broken = [each.client for each in clients if each.problems]
     if found is not None and found.all_halted is not None:
-        return "interlock resume --all --reason TEXT", "lets runs go on and begin again"
+        yield "interlock resume --all --reason TEXT", "lets runs go on and begin again"
     if found is not None and found.waiting and found.has_operator:
-        return f"interlock approve {found.waiting[0].code}", "a question waits for you"
+        yield f"interlock approve {found.waiting[0].code}", "a question waits for you"
     if found is not None and found.waiting:
-        return "interlock setup", "makes you the one who answers what waits"
-    if broken:
-        return "interlock doctor", f"the hooks of {broken[0]} are broken"
-    if clients and not any(each.scopes for each in clients):
-        return f"interlock install {clients[0].client}", "has it ask before it acts"
+        yield "interlock setup", "makes you the one who answers what waits"
+    for each in clients:
+        if each.problems:
+            yield "interlock doctor", f"the hooks of {each.client} are broken"
+    governed = [each.client for each in clients if each.scopes]
+    if clients and not governed:
+        yield f"interlock install {clients[0].client}", "has it ask before it acts"
     if status.refused is not None:
-        return "interlock policy adopt", "has the ledger take your policy over"
+        yield "interlock policy adopt", "has the ledger take your policy over"
     if found is None or not found.has_operator:
-        return "interlock setup", "makes you the one who approves"
-    unseen = [each.client for each in clients if each.scopes and each.client not in found.clients]
-    if unseen and len(unseen) == len([each for each in clients if each.scopes]):
-        return program_of(unseen[0]), "starts a session, which `interlock runs` lists then"
-    return "interlock runs", "shows what agents did"
+        yield "interlock setup", "makes you the one who approves"
+    if governed and _seen(status).isdisjoint(governed):
+        yield program_of(governed[0]), "starts a session, which `interlock runs` lists then"
+    yield "interlock runs", "shows what agents did"
