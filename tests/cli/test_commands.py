@@ -34,7 +34,7 @@ Options:
 
 Ask:
   check            Ask whether a command, a tool call or an edit may happen.
-  explain          Explain why a run went on, was paused or was stopped.
+  explain          Explain why a call was refused, or a run paused or stopped.
   rules            List the rules, and what the policy makes of each.
   backtest         Judge past steps, or past ends of turns, from JSON lines.
   tour             Take the guided tour; nothing of yours is touched.
@@ -62,7 +62,7 @@ Decide:
 Look:
   status           Say what is governed, by which policy, and what waits.
   runs             List the latest runs, with what they did and used.
-  show             Show one run: its figures, budgets and timeline.
+  show             Show one run: how it stands, why, and what was refused.
   watch            Watch a run live.
   tail             Print records as they are made, of one run or of all.
   replay           Decide every answer of a run again, from its record.

@@ -314,7 +314,7 @@ def test_without_a_run_the_last_refusal_is_explained(place: str) -> None:
     assert "ASK  a person must approve first\n" in text
     assert "Matched rules\n  git.push-force (ask): " in text
     assert [each.split("record")[0] for each in same] == [text.split("record")[0]] * 2
-    assert (value["short"], value["decision"]) == ("ask", "require_confirmation")
+    assert (value["short"], value["decision"]) == ("ask", "require-confirmation")
     assert value["explanation"]["verdict"]["findings"][0]["rule"] == "git.push-force"
 
 

@@ -33,7 +33,7 @@ def test_the_inbox_tells_what_is_asked_and_why(story: Story) -> None:
   why      git.push-force: overwrites what others see on the remote
   run      <chec> (claude: fix the checkout: totals are off by one cent)
 
-next  interlock setup  makes you the person who approves; until then nobody can decide
+next  interlock setup  makes you the person who approves
 """)
 
 
@@ -43,7 +43,7 @@ def test_an_empty_inbox_is_told(place: str) -> None:
     assert interlock("approvals").stdout == snapshot("""\
 nothing waits for you
 
-next  interlock setup  makes you the person who approves; until then nobody can decide
+next  interlock setup  makes you the person who approves
 """)
     assert json.loads(interlock("approvals", "--json").stdout) == []
 

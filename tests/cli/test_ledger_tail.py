@@ -98,7 +98,8 @@ def test_one_run_is_followed_alone(story: Story) -> None:
         shown = told("".join(lines), story)
         assert "look through the history" not in shown
         assert "fix the checkout" in lines[0]
-        assert "ask       $ git push --force origin topic  git.push-force\n" in lines[-1]
+        asked = f"approval {code_of(story.approval)}, git.push-force\n"
+        assert f"ask       $ git push --force origin topic  {asked}" in lines[-1]
 
 
 def test_json_lines_are_the_records_themselves(story: Story) -> None:

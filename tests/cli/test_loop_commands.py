@@ -183,11 +183,11 @@ def test_a_question_of_the_loop_says_what_would_happen(place: str) -> None:
   then     runs `sh -c echo mended`, as a governed run
   look     interlock loop log --decision <id>
 
-interlock approve <id> lets it happen once, interlock deny <id> refuses
+next  interlock setup  makes you the person who approves
 """)
     assert approved.exit_code == 0, approved.stderr
     assert told(approved.stdout).partition("\n\n")[0] == snapshot("""\
-GRANTED  it may happen once
+APPROVED  it may happen once
   start_loop fix-the-build
   then     runs `sh -c echo mended`, as a governed run, in the loop's next cycle
   look     interlock loop log --decision <id>\

@@ -155,6 +155,8 @@ Gates
   interlock review resolve <asked> retry  begins the attempts anew
   interlock review resolve <asked> skip   goes on without it
   interlock review resolve <asked> abort  ends the run
+
+next  interlock setup  makes you the person who approves
 """)
         )
 

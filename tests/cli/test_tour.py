@@ -127,7 +127,7 @@ def test_tour_shows_a_run_that_is_paused_helped_and_sent_on() -> None:
     text = interlock_process("tour").stdout.decode()
 
     chapter = text[text.index("10  Should it go on?") :]
-    told = [chapter.index(f"\n  {mark} ") for mark in ("pause", "granted", "nudge", "ends")]
+    told = [chapter.index(f"\n  {mark} ") for mark in ("pause", "approved", "nudge", "ends")]
     assert told == sorted(told)
     assert "warned: the same call with the same results" in chapter
     assert "`run the whole suite`" in " ".join(chapter.split())
@@ -149,7 +149,7 @@ def test_tour_plays_a_loop_that_asks_and_is_frozen() -> None:
 
     chapter = text[text.index("12  What next?") :]
     told = [
-        chapter.index(f"\n  {mark} ") for mark in ("note", "taken", "asks", "granted", "frozen")
+        chapter.index(f"\n  {mark} ") for mark in ("note", "taken", "asks", "approved", "frozen")
     ]
     assert told == sorted(told)
     assert "emit_alert ci/nightly.failed" in chapter

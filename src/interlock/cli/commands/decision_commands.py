@@ -66,9 +66,8 @@ def approvals_command(*, everything: bool) -> None:
 
 def _setup_lines() -> Iterator[Line]:
     """Yield what comes before any decision, where there is nobody who may decide."""
-    about = "makes you the person who approves; until then nobody can decide"
     yield ()
-    yield next_line("interlock setup", about)
+    yield next_line("interlock setup", "makes you the person who approves")
 
 
 @ledger_call("approve", decides=True)
