@@ -209,16 +209,16 @@ def test_what_is_looser_than_before_is_told(old: str, new: str, places: list[str
     assert loosenings_between(before, before, KNOWN) == ()
 
 
-_PRICE = "[[budgets.prices]]\nmodel = 'mine'\ninput-usd = {}\noutput-usd = {}\n"
+_PRICED = "[[budgets.prices]]\nmodel = 'mine'\ninput-usd = {}\noutput-usd = {}\n"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "is_looser"),
     [
-        ("", _PRICE.format(1, 2), False),
-        ("", _PRICE.format(0, 0), True),
-        (_PRICE.format(1, 2), _PRICE.format(1, 1), True),
-        (_PRICE.format(1, 2), "", True),
+        ("", _PRICED.format(1, 2), False),
+        ("", _PRICED.format(0, 0), True),
+        (_PRICED.format(1, 2), _PRICED.format(1, 1), True),
+        (_PRICED.format(1, 2), "", True),
     ],
     ids=["a first price", "for free", "a lower one", "taken away"],
 )

@@ -493,7 +493,7 @@ def test_a_run_whose_budget_is_used_up_goes_on_once_a_person_has_raised_it() -> 
             loop = run.steps(wait_s=0)
             for step in loop:
                 looked(run, step.number)
-        assert loop.answer is not None
+        assert isinstance(loop.answer, StepAnswer)
         assert "`interlock budget RUN DIMENSION NEW`" in loop.answer.reasons[0]
 
         interlock.set_budget(f"run/{run.id}", {"tool_calls": 2}, token=token)

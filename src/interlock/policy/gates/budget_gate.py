@@ -30,7 +30,7 @@ def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
         for dimension in balance.exceeded_by(facts.asked):
             yield _exceeded(balance, facts.asked, dimension)
     unpriced = policy.config.budgets.unpriced
-    if unpriced != "off" and [each for each in facts.balances if _is_uncounted(each)]:
+    if facts.balances and unpriced != "off" and any(map(_is_uncounted, facts.balances)):
         yield from _unpriced(facts, Decision(unpriced))
 
 
