@@ -12,8 +12,10 @@ from interlock.model.action import CommandAction, EditAction
 from interlock.model.approval import Subject
 from interlock.model.budget import Amounts, Dimension, TokenUsage
 from interlock.model.events import ActionJudged
+from interlock.model.principal import person_at
 from interlock.model.question_fields import Seen
 from interlock.views.ledger_view import verified_ledger
+from interlock.views.question_view import question_view
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, operator_of
 
 _CHEAP = (
@@ -325,6 +327,26 @@ def test_a_person_is_asked_once_in_a_run_about_an_unknown_price(
     assert run.state.unpriced_accepted is agrees
     rows = interlock.ledger.rows
     assert verified_ledger(interlock.ledger, rows, lambda _read, _of: None).faults == []
+
+
+def test_a_yes_at_the_clients_own_prompt_counts_for_the_run(interlock: Interlock) -> None:
+    run = interlock.run("t", budget=Budget(cost_usd=1))
+    run.usage(TokenUsage(input_tokens=10), model="nobody-knows-this")
+    answer = run.command("ls")
+
+    Run(interlock.governor, run.id, person_at("a client")).observe(answer, exit_code=0)
+    assert run.command("git status").decision is Decision.ALLOW
+
+
+def test_a_question_about_a_price_is_told_as_one(interlock: Interlock, clock: HandClock) -> None:
+    run = interlock.run("t", agent="claude", budget=Budget(cost_usd=1))
+    run.usage(TokenUsage(input_tokens=10), model="nobody-knows-this")
+    run.command("ls")
+    (question,) = interlock.approvals()
+
+    seen = question_view(interlock.ledger, question, clock.now())
+    assert seen.heading == "May it go on at an unknown cost?"
+    assert seen.entry.verb == "May claude go on at an unknown cost?"
 
 
 def test_a_question_about_a_price_that_ran_out_is_asked_again(

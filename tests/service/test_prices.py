@@ -232,9 +232,10 @@ def test_without_the_package_prices_are_unknown() -> None:
         import sys
         sys.modules["genai_prices"] = None
         from interlock.model.budget import TokenUsage
-        from interlock.service.records.prices import Prices
+        from interlock.service.records.prices import Prices, is_listed
 
         assert Prices().cost_micros("gpt-5", TokenUsage(input_tokens=1)) is None
+        assert not is_listed("gpt-5")
         """)
 
 
