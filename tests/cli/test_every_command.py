@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import Result
 
-from cli.asking import as_person, interlock
+from cli.asking import as_person, interlock, interlock_process
 from cli.live_examples import LIVE, Lived, lived, set_programs
 from cli.stage import a_stage
 from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS
@@ -37,6 +37,8 @@ CODES = {
     "interlock tail R4X9TM --since-start": 128 + signal.SIGTERM,
 }
 """Which exit code an example ends with, where that is not 0."""
+_NO_PROGRAM = 127
+"""As a shell says it."""
 NO_JSON = {
     "tour": "a person takes it",
     "init": "it writes a file",
@@ -344,3 +346,63 @@ def test_a_passphrase_that_is_too_short_is_told_before_it_is_typed_again(place: 
 
     assert result.exit_code == ExitCode.MISUSED
     assert "the passphrase has 5 characters, expected 12 to" in result.stderr
+
+
+_POLICY = ["--policy", "nowhere.toml"]
+_OTHER = "--ledger=redis://x"
+BAD = {
+    "rules": (["rules", *_POLICY], "nowhere.toml: cannot be read"),
+    "rules show": (["rules", "show", "git.push-forse"], "did you mean `git.push-force`?"),
+    "backtest steps": (["backtest", "steps", "nowhere.jsonl"], "'nowhere.jsonl': No such file"),
+    "backtest stops": (["backtest", "stops", "nowhere.jsonl"], "`nowhere.jsonl` cannot be read"),
+    "run": (["run", "--", "nowhere"], "no program `nowhere` to run: see `PATH`"),
+    "run observe": (["run", "observe", _OTHER, "R4X9TM", "--exit-code", "0"], "`redis://`"),
+    "mcp": (["mcp"], "name one server: `--url URL`, or its command behind `--`"),
+    "edit": (["edit"], "send `{"),
+    "setup": (["setup"], "in a terminal of their own"),
+    "install": (["install", "cloude-code"], "expected one of `claude-code`"),
+    "uninstall": (["uninstall", "cloude-code"], "expected one of `claude-code`"),
+    "init": (["init", "--preset", "lax"], "'lax' is not one of 'observe'"),
+    "policy show": (["policy", "show", *_POLICY], "nowhere.toml: cannot be read"),
+    "policy test": (["policy", "test", *_POLICY], "nowhere.toml: cannot be read"),
+    "operator recover": (["operator", "recover"], "in a terminal of their own"),
+    "ledger repair": (["ledger", "repair", "none.db", "new.db"], "name the damaged ledger"),
+    "completion": (["completion", "tcsh"], "'tcsh' is not one of 'bash'"),
+    "help": (["help", "chekc"], "did you mean `check`?"),
+    "check": (["check"], "expected a command line, `interlock check 'LINE'`"),
+    "check command": (["check", "command", "ls", "--run", "nobody"], "so does `interlock setup`"),
+    "check edit": (["check", "edit", "app.py", "--new", "nowhere"], "`nowhere` cannot be read"),
+    "check tool": (["check", "tool", "Bash", *_POLICY], "nowhere.toml: cannot be read"),
+}
+"""What is wrong with a call, and what is said of it; elsewhere it is the ledger that is named."""
+NO_INPUT = {"tour", "doctor", "policy schema", "mcp pins", "mcp serve", "hook"}
+"""They read nothing that a person could get wrong; a client is told by `mcp serve` and `hook`."""
+
+
+@pytest.mark.parametrize("name", [each for each in COMMANDS if each not in NO_INPUT])
+def test_bad_input_is_told_with_what_to_do(name: str, place: str) -> None:
+    example, behind = examples(name)[0].words, len(name.split())
+    end = next((at for at, each in enumerate(example) if each in "<>"), len(example))
+    elsewhere = [*example[:behind], _OTHER, *example[behind:end]]
+    words, told = BAD.get(
+        name, (elsewhere, "`redis://` is not a kind of ledger: expected a path, or a URL")
+    )
+
+    done = interlock_process(*words)
+
+    codes = (_NO_PROGRAM,) if name == "run" else (ExitCode.FAILED, ExitCode.MISUSED)
+    assert done.returncode in codes, done
+    assert done.stdout == b""
+    assert told in done.stderr.decode(), done
+
+
+def test_every_exit_code_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    _, _, table = page.partition("## Exit codes")
+    table, _, _ = table.partition("## JSON")
+
+    assert re.findall(r"^\| (\d+) \|", table, re.MULTILINE) == [
+        str(each.value) for each in ExitCode
+    ]
+    for code in ("124", "125", "126", "127", "128 + N"):
+        assert code in table
