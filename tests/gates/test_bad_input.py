@@ -18,14 +18,14 @@ def test_invalid_utf8_in_a_command():
     assert told(evaluate_command(line)) == snapshot("""\
 require-confirmation
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `/srv/??`
-hidden-command: a part of this command cannot be seen before it runs: it is not a complete shell
-    command, and it deletes or overwrites\
+hidden-command: a part of this command cannot be seen before it runs: it is not a complete
+    shell command, and it deletes or overwrites\
 """)
     assert told(evaluate_tool_use("Bash", {"command": line})) == snapshot("""\
 require-confirmation
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `/srv/??`
-hidden-command: a part of this command cannot be seen before it runs: it is not a complete shell
-    command, and it deletes or overwrites\
+hidden-command: a part of this command cannot be seen before it runs: it is not a complete
+    shell command, and it deletes or overwrites\
 """)
 
 
@@ -81,14 +81,14 @@ unresolved-command: a part of this command cannot be judged: it is not a complet
 block
 filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
 filesystem.delete-recursive-forced: deletes a whole tree without asking back: `never closed`
-hidden-command: a part of this command cannot be seen before it runs: it is not a complete shell
-    command, and it deletes or overwrites\
+hidden-command: a part of this command cannot be seen before it runs: it is not a complete
+    shell command, and it deletes or overwrites\
 """)
     assert told(evaluate_command("echo $(rm -rf /")) == snapshot("""\
 block
 filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
-hidden-command: a part of this command cannot be seen before it runs: it is not a complete shell
-    command, and it deletes or overwrites\
+hidden-command: a part of this command cannot be seen before it runs: it is not a complete
+    shell command, and it deletes or overwrites\
 """)
     assert told(evaluate_command("cat <<EOF\nnever closed")) == snapshot("""\
 warn
@@ -98,8 +98,8 @@ unresolved-command: a part of this command cannot be judged: it is not a complet
     assert told(evaluate_command("echo `rm -rf /")) == snapshot("""\
 block
 filesystem.delete-root: deletes the system, a home folder or everything in it: `/`
-hidden-command: a part of this command cannot be seen before it runs: it is not a complete shell
-    command, and it deletes or overwrites\
+hidden-command: a part of this command cannot be seen before it runs: it is not a complete
+    shell command, and it deletes or overwrites\
 """)
 
 

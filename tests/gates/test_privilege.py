@@ -43,21 +43,21 @@ def test_a_person_is_asked_with_both_figures() -> None:
 
     assert wrapped([f"{each.rule}: {each.message}" for each in told]) == snapshot("""\
 privilege.restricted: this reaches other machines, and the run is restricted: its coherence
-    is 0.695, and from 0.7on no approval is needed
+    is 0.695, and from 0.7 on no approval is needed
 privilege.restricted: this may destroy something, and the run is restricted: its coherence
-    is 0.695, and from 0.7on no approval is needed
+    is 0.695, and from 0.7 on no approval is needed
 privilege.read-only: this may change something, and the run is read-only: its coherence is
-    0.45, and from 0.5on no approval is needed
+    0.45, and from 0.5 on no approval is needed
 privilege.read-only: this reaches other machines, and the run is read-only: its coherence is
-    0.45, and from 0.7on no approval is needed
+    0.45, and from 0.7 on no approval is needed
 privilege.read-only: this may destroy something, and the run is read-only: its coherence is
-    0.45, and from 0.7on no approval is needed
+    0.45, and from 0.7 on no approval is needed
 privilege.stop: this may change something, and the run is about to be stopped: its coherence
-    is 0.2, and from 0.5on no approval is needed
+    is 0.2, and from 0.5 on no approval is needed
 privilege.stop: this reaches other machines, and the run is about to be stopped: its
-    coherence is 0.2, and from 0.7on no approval is needed
+    coherence is 0.2, and from 0.7 on no approval is needed
 privilege.stop: this may destroy something, and the run is about to be stopped: its
-    coherence is 0.2, and from 0.7on no approval is needed\
+    coherence is 0.2, and from 0.7 on no approval is needed\
 """)
 
 

@@ -155,7 +155,7 @@ def pins_command() -> None:
         for each in servers.values()
         for tool, pin in each.tools.items()
     ]
-    none = "no server was seen so far: `interlock mcp -- COMMAND`puts Interlock in front of one"
+    none = "no server was seen so far: `interlock mcp -- COMMAND` puts Interlock in front of one"
     lines = table_lines(_COLUMNS, rows, width=terminal_width()) if rows else [(Span(none),)]
     show(found, lines)
 

@@ -325,7 +325,7 @@ def _reference_lines(lists: Lists) -> Iterator[str]:
     yield "Every key of the policy file, in the order of the default policy."
     for section in ("", *SECTIONS):
         yield ""
-        yield f"## `[{section}]`: {SECTIONS[section]}" if section else "## Top of the file"
+        yield f"## `[{section}]`" if section else "## Top of the file"
         for key in KEYS:
             if key.section == section:
                 yield from _entry_lines(key, lists)

@@ -58,7 +58,7 @@ def privilege_gate(
         severity=Severity.MEDIUM,
         message=(
             f"this {_DOES[risk_class]}, and the run is {_IS[band]}: its coherence is"
-            f" {coherence:.3g}, and from {limit:.3g}on no approval is needed"
+            f" {coherence:.3g}, and from {limit:.3g} on no approval is needed"
         ),
         remediation=_remediation(band),
     )
