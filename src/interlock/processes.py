@@ -151,6 +151,11 @@ def is_alive(name: str) -> bool:
     return found is not None and _name(int(pid), found) == name
 
 
+def has_ended(name: str) -> bool:
+    """Whether a process ran on this machine, since it was started, and runs no more."""
+    return name.partition("/")[0] == _boot() and not is_alive(name)
+
+
 def _name(pid: int, process: _Process) -> str:
     return f"{_boot()}/{pid}/{process.start}"
 

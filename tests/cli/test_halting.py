@@ -186,8 +186,8 @@ def test_resuming_all_leaves_alone_what_is_held_by_itself(place: str) -> None:
 
         assert (again.exit_code, again.stderr) == (
             2,
-            f"Error: run `{stuck.run.id}` is halted with all others: `interlock resume --all`"
-            " lifts that\n",
+            f"Error: run `{stuck.run.id}` is halted with all others: `interlock resume --all"
+            " --reason TEXT` lifts that\n",
         )
         assert not stuck.run.step().goes_on
 
@@ -201,7 +201,7 @@ def test_a_halt_of_all_ends_a_command_with_4_before_it_begins(place: str) -> Non
     assert (result.exit_code, result.stderr) == (
         4,
         "Error: no run may begin: all runs are halted: stop: an operator lets them with"
-        " `interlock resume --all`\n",
+        " `interlock resume --all --reason TEXT`\n",
     )
 
 

@@ -241,5 +241,4 @@ def test_the_old_call_may_begin_with_an_option(
 
         assert opened.stderr == "interlock review is now interlock review open\n"
         assert opened.stdout.startswith("OPENED  the work waits for its verdict")
-        assert at.run.state.reviews.pending["merge"].review.subject == "the parser"
     assert "Missing command" in interlock("review", "--ledger", place).stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from interlock.model.approval import Approval, ApprovalState, Subject
 
@@ -40,3 +41,18 @@ def test_only_what_was_granted_and_not_used_lets_through(
     is_usable = state is ApprovalState.GRANTED and now < 100 and uses_left == 1
 
     assert _an_approval(state, uses_left=uses_left).is_usable_at(now) is is_usable
+
+
+@pytest.mark.parametrize(
+    ("subject", "way"),
+    [
+        (Subject.ACTION, "interlock approve CODE"),
+        (Subject.LOOP, "interlock approve CODE"),
+        (Subject.RESUME, "interlock approve CODE --reason TEXT"),
+        (Subject.REVIEW, "interlock review resolve CODE retry"),
+    ],
+)
+def test_what_lets_it_happen_can_be_typed_as_it_stands(subject: Subject, way: str) -> None:
+    asked = replace(_an_approval(ApprovalState.PENDING), subject=subject)
+
+    assert asked.way_to_grant == way.replace("CODE", asked.code)

@@ -149,6 +149,84 @@ def test_a_program_is_told_in_json(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        (["./lines.sh"], True),
+        (["sh", "-e", "lines.sh"], True),
+        (["sh", "-c", "true"], False),
+        (["./codex"], False),
+        (["true"], False),
+    ],
+)
+def test_whoever_runs_a_script_learns_that_its_lines_are_not_judged(
+    workspace: Path, words: list[str], *, is_told: bool
+) -> None:
+    for name in ("lines.sh", "codex"):
+        (workspace / name).write_text("#!/bin/sh\ntrue\n")
+        (workspace / name).chmod(0o755)
+
+    ended = _run(*words)
+
+    assert ended.returncode == 0
+    assert ("are not judged: `interlock run start` and `interlock run exec" in ended.stderr) is (
+        is_told
+    )
+
+
+def test_a_refusal_stands_as_a_check_shows_it(workspace: Path) -> None:
+    ended = _run("rm", "-rf", "/")
+
+    assert ended.returncode == 4
+    first, badge, _, *lines = ended.stderr.splitlines()
+    assert first.endswith(": it was not started")
+    assert badge == "DENY  must not happen"
+    assert lines[0].startswith("  deletes the system")
+    assert [line.split()[0] for line in lines[1:4]] == ["where", "why", "instead"]
+
+
+def test_observe_mode_says_what_it_would_have_done(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = workspace.with_name("observe.toml")
+    policy.write_text('preset = "observe"\n')
+    monkeypatch.setenv("INTERLOCK_POLICY", str(policy))
+
+    ended = _run("git", "push", "--force", "no-such-remote")
+
+    said = [
+        line.partition(": ")[2] for line in ended.stderr.splitlines() if "interlock run" in line
+    ]
+    assert said == [
+        "would have asked: overwrites what others see on the remote (git.push-force)",
+        "observe mode stopped nothing of this: 1 asked",
+    ]
+
+
+def test_a_run_whose_process_was_killed_is_called_abandoned() -> None:
+    code = (
+        "import os; from interlock import Interlock; Interlock.open().run('t')\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], timeout=LONG_ENOUGH_S, check=False)
+
+    assert ended.returncode == -signal.SIGKILL
+    assert " abandoned " in interlock("runs").stdout
+    assert "outcome  abandoned, its process has ended\n" in interlock("show").stdout
+    assert "1 run, 1 of them abandoned: the process was killed\n" in interlock("status").stdout
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*_RUN, "--", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONG_ENOUGH_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
     ("words", "why"),
     [
         (["--budget", "tokens", "--", "true"], "`--budget tokens`: expected KEY=VALUE"),

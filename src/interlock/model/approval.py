@@ -64,6 +64,15 @@ class Approval(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         """Work out the code, whatever was given."""
         force_setattr(self, "code", code_of(self.id))
 
+    @property
+    def way_to_grant(self) -> str:
+        """What an operator types to let it happen; a review has two other ways on."""
+        if self.subject is Subject.REVIEW:
+            return f"interlock review resolve {self.code} retry"
+        # Who lets a stopped run go on has to say why.
+        why = " --reason TEXT" if self.subject is Subject.RESUME else ""
+        return f"interlock approve {self.code}{why}"
+
     def is_open_at(self, now: int) -> bool:
         """Whether somebody may still decide."""
         return self.state is ApprovalState.PENDING and now < self.expires_at

@@ -35,6 +35,7 @@ from interlock.policy.config.loop_section import SystemLoop
 from interlock.ports import Rows
 from interlock.views import units
 from interlock.views.loop_timeline import OUTCOMES, choice_text
+from interlock.views.run_view import all_halted
 from interlock.views.timeline_entry import Accent
 
 MOST_ENTRIES: Final = 500
@@ -163,7 +164,7 @@ def loop_status(ledger: Ledger, settings: SystemLoop, now: int) -> LoopStatus:
         decider=settings.decider,
         model=settings.model,
         frozen=loop.frozen,
-        standstill=None if run is None else run.standstill,
+        standstill=(None if run is None else run.standstill) or all_halted(ledger),
         heartbeat_minutes=settings.heartbeat_minutes,
         next_heartbeat=next_heartbeat(now, settings.heartbeat_minutes),
         triggers=tuple(loop.triggers.values()),

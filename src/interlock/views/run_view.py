@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from interlock import processes
 from interlock.errors import LedgerError
 from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
@@ -22,6 +23,7 @@ from interlock.model.short_code import code_of
 from interlock.model.step import Checkpoint, StepDecision
 from interlock.model.step_statistics import StepStatistics
 from interlock.model.verdict import Decision
+from interlock.service.people.run_speaker import SHELL
 from interlock.service.policies.policy_book import stored_policy
 from interlock.service.records import budgets
 from interlock.service.records.budgets import policy_limits
@@ -250,6 +252,15 @@ def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
     return [held for each in (state, *above) if (held := _held(ledger, each, now)) is not None]
 
 
+def is_abandoned(state: RunState) -> bool:
+    """Whether a run is open whose process was killed: nobody ended it, and nobody goes on.
+
+    What a person types with `interlock run` one by one has no process that lasts.
+    """
+    is_open = state.status is RunStatus.RUNNING and state.client != SHELL
+    return is_open and processes.has_ended(state.process)
+
+
 def all_halted(ledger: Ledger) -> str | None:
     """Return why a person halted every run, where one did."""
     everything = ledger.state(LEDGER_RUN)
@@ -273,7 +284,10 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
         commands=(
             (f"interlock resume {named} --reason TEXT",)
             if question is None
-            else tuple(f"interlock {word} {code_of(question)}" for word in ("approve", "deny"))
+            else (
+                f"interlock approve {code_of(question)} --reason TEXT",
+                f"interlock deny {code_of(question)}",
+            )
         ),
     )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from interlock import processes
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import NO_LIMITS, BudgetBalance
 from interlock.model.hook import is_canary
@@ -17,7 +18,7 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
 from interlock.service.people.operators import all_operators
-from interlock.views.run_view import all_halted, balance_of
+from interlock.views.run_view import all_halted, balance_of, is_abandoned
 
 _MOST_ACCOUNTS: Final = 20
 _MOST_RUNS: Final = 200
@@ -32,6 +33,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     run: str
     summary: str
+    command: str
+    """What lets it happen."""
     opened_at: int
     expires_at: int
 
@@ -41,6 +44,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     running: int
     """How many runs are at work."""
+    abandoned: int
+    """How many of them have lost their process, which was killed."""
     records: int
     waiting: tuple[Waiting, ...]
     """What waits for a person, the oldest first."""
@@ -66,6 +71,7 @@ def standing(ledger: Ledger, now: int) -> Standing:
     pending = rows.approvals(state="pending", limit=ALL)
     return Standing(
         running=len(running),
+        abandoned=sum(_is_abandoned(ledger, row) for row in running),
         records=rows.head().records,
         waiting=tuple(
             Waiting(
@@ -73,6 +79,7 @@ def standing(ledger: Ledger, now: int) -> Standing:
                 code=each.code,
                 run=each.run_id,
                 summary=each.summary,
+                command=each.way_to_grant,
                 opened_at=each.opened_at,
                 expires_at=each.expires_at,
             )
@@ -95,6 +102,11 @@ def clients_seen(ledger: Ledger) -> frozenset[str]:
 
 def _is_of_agent(row: RunRow) -> bool:
     return row.id not in _OWN and not is_canary(row.task)
+
+
+def _is_abandoned(ledger: Ledger, row: RunRow) -> bool:
+    state = ledger.state(row.id) if processes.has_ended(row.process) else None
+    return state is not None and is_abandoned(state)
 
 
 def _latest(ledger: Ledger) -> list[RunState]:

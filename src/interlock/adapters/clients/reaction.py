@@ -72,7 +72,8 @@ def held(step: StepAnswer) -> Reaction:
     why = "; ".join((step.ruling.reason, *step.reasons))
     words = f"Interlock has stopped this run here: {why}. End your turn now."
     if step.approval_id is not None:
-        words += f" A person resumes it with `interlock approve {code_of(step.approval_id)}`."
+        code = code_of(step.approval_id)
+        words += f" A person resumes it with `interlock approve {code} --reason TEXT`."
     return Reaction(course=Course.HALT, reason=words[:_LONGEST])
 
 

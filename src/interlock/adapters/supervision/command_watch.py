@@ -28,6 +28,7 @@ from interlock.model.arbitration import Course
 from interlock.model.facts import HoldKind
 from interlock.model.run import RunStatus
 from interlock.model.short_code import code_of
+from interlock.model.step import StepDecision
 from interlock.service.interlock import Run
 from interlock.service.records.budgets import Recorded
 from interlock.service.records.holds import strictest_hold
@@ -89,6 +90,8 @@ class CommandWatch:
         self._run = run
         self._ledger = ledger
         self._say = say
+        self._observed: StepDecision | None = None
+        """What the last answer would have been, where the policy only observes."""
         self._cadence = cadence
         self._grace_s = grace_s
         self._events = queue.SimpleQueue[_Event | int]()
@@ -216,6 +219,10 @@ class CommandWatch:
 
     def _follow_answer(self, answer: StepAnswer) -> None:
         why = "; ".join(answer.reasons) or answer.ruling.reason
+        would_have = answer.detail.would_have
+        if would_have is not None and would_have is not self._observed:
+            self._say(f"would have been answered `{would_have.value}`: {why}")
+        self._observed = would_have
         match answer.ruling.course:
             case Course.HALT:
                 is_late = self._time_over_at <= time.monotonic()
@@ -232,7 +239,8 @@ class CommandWatch:
         asked = None if approval_id is None else self._ledger.rows.approval(approval_id)
         left_s = _NEVER if asked is None else asked.expires_at / 1_000_000 - time.time()
         self._freeze(
-            f"{why}: `interlock resume {code_of(self._run.id)}` lets it go on, Ctrl-C ends it",
+            f"{why}: `interlock resume {code_of(self._run.id)} --reason TEXT` lets it go on, Ctrl-C"
+            " ends it",
             look_after_s=max(0.0, left_s),
         )
         self._is_held = True

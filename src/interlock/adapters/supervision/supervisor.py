@@ -48,6 +48,7 @@ class Supervisor:
         run: Run,
         say: Callable[[str], None],
         *,
+        show: Callable[[str, Answer], None] | None = None,
         cadence: Cadence = _USUAL,
         grace_s: float = _GRACE_S,
         sandbox: Sandbox | None = None,
@@ -55,6 +56,8 @@ class Supervisor:
         self._clock = interlock.governor.clock
         self._run = run
         self._say = say
+        self._show = show or self._say_reasons
+        """Tells what becomes of a command that may not run, or not yet, and every reason."""
         self._prefix = () if sandbox is None else sandbox.prefix
         self._landlock = None if sandbox is None else sandbox.landlock
         self._watch = CommandWatch(run, interlock.ledger, say, cadence=cadence, grace_s=grace_s)
@@ -87,6 +90,9 @@ class Supervisor:
         answer = self._judged(argv, folder, wait_s)
         if not answer.allowed:
             return self._not_begun(answer, "; ".join(answer.reasons))
+        for finding in answer.verdict.findings:
+            # A warning, or what is only observed: it stops nothing, and somebody should know.
+            self._say(f"{finding.message} ({finding.rule})")
         first = self._run.step()
         if not first.goes_on:
             return self._not_begun(answer, first.ruling.reason)
@@ -98,21 +104,26 @@ class Supervisor:
         """Ask whether the command may run; where a person has to agree, wait for that."""
         answer = self._run.command(argv, cwd=str(folder))
         if answer.waits_for_person and wait_s:
-            self._say(
-                f"a person must approve first: {'; '.join(answer.reasons)}:"
-                f" `interlock approve {code_of(answer.approval_id)}`"
-            )
+            self._show(f"it waits for a person: {_way(answer)}", answer)
             answer = self._run.command(argv, cwd=str(folder), wait_s=wait_s)
+            if answer.waits_for_person:
+                self._say("nobody approved it in time")
         return answer
 
     def _not_begun(self, answer: Answer, reason: str) -> Ending:
-        if answer.waits_for_person:
-            reason = f"a person must approve first: {reason}: `interlock approvals`"
-        self._say(f"it was not started: {reason}")
         if answer.allowed:
+            self._say(f"it was not started: {reason}")
             self._run.observe(answer, outcome="not-run")
+        elif answer.waits_for_person:
+            self._show(f"it was not started: {_way(answer)}", answer)
+            reason = f"a person must approve first: {reason}: {_way(answer)}"
+        else:
+            self._show("it was not started", answer)
         code = UNDECIDED if answer.waits_for_person else REFUSED
         return Ending(self._run.id, code, "blocked", reason)
+
+    def _say_reasons(self, text: str, answer: Answer) -> None:
+        self._say(f"{text}: {'; '.join(answer.reasons)}")
 
     def _done(
         self, answer: Answer, argv: Sequence[str], folder: Path, environment: Mapping[str, str]
@@ -151,3 +162,7 @@ class Supervisor:
             return Ending(self._run.id, stop.exit_code, stop.outcome, stop.reason)
         passed_on = code if code >= 0 else _BY_SIGNAL - code
         return Ending(self._run.id, passed_on, "completed" if code == 0 else "failed", None)
+
+
+def _way(answer: Answer) -> str:
+    return f"`interlock approve {code_of(answer.approval_id)}` lets it run"

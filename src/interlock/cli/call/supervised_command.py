@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -12,20 +13,29 @@ from types import FrameType
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from interlock import settings
 from interlock.cli.call.duration import Duration
 from interlock.cli.call.options import chosen_place, wants_json
-from interlock.cli.text.render import escape
+from interlock.cli.text.render import escape, plain_text, text_width
+from interlock.cli.text.verdict_page import verdict_lines
 from interlock.errors import InputError
+from interlock.model.answers import Answer
 from interlock.model.budget import Budget, Dimension
+from interlock.model.run import RunState
 from interlock.model.short_code import code_of
+from interlock.views.run_view import would_have_text
 from interlock.views.units import json_text
 
 _STREAMS: Final = 3
 _BY_SIGNAL: Final = 128
 _CANNOT_RUN: Final = 126
 _NO_PROGRAM: Final = 127
+_LONGEST_LINE: Final = 256
+_SHELLS: Final = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
+_CLIENTS: Final = frozenset(("claude", "codex", "gemini", "copilot", "opencode"))
+"""Their own hooks have each of their calls judged."""
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 _RUN_OPTIONS: Final = (
     click.option("--project", metavar="NAME", default="default", help="The project it belongs to."),
@@ -110,6 +120,56 @@ def run_budget(given: Sequence[str], wall_time: int | None) -> Budget | None:
             raise InputError(f"`--budget {each}`: expected a whole number behind `{key}=`")
         fields[key.replace("-", "_")] = value if known[key] is Dimension.COST else int(value)
     return Budget(**fields) if fields else None
+
+
+def answer_teller(run_id: str) -> Callable[[str, Answer], None] | None:
+    """Return what tells a person why a command may not run; None where a program is told."""
+    if wants_json():
+        return None
+    say = run_speaker(run_id)
+
+    def tell(text: str, answer: Answer) -> None:
+        say(text)
+        verdict = replace(answer.verdict, decision=answer.decision)
+        for line in verdict_lines(verdict, width=text_width()):
+            click.echo(plain_text(line), err=True)
+
+    return tell
+
+
+def tell_of_script(command: Sequence[str], say: Callable[[str], None]) -> None:
+    """Say that a shell script is judged as a whole, and what judges each of its lines."""
+    script = _script_of(command)
+    if script is not None:
+        say(
+            f"the lines inside `{script}` are not judged: `interlock run start` and"
+            " `interlock run exec -- LINE` in the script govern them one by one"
+        )
+
+
+def tell_of_observed(state: RunState, say: Callable[[str], None]) -> None:
+    """Say what would have been done, where the policy only observes."""
+    observed = would_have_text(state.would_have)
+    if observed:
+        say(f"observe mode stopped nothing of this: {observed}")
+
+
+def _script_of(command: Sequence[str]) -> str | None:
+    """Return the shell script that a command is; None where it is none."""
+    program, *words = command
+    if Path(program).name in _SHELLS:
+        operands = itertools.dropwhile(lambda word: word[:1] in "-+" and word != "-c", words)
+        first = next(operands, "-c")
+        return first if Path(first).is_file() else None
+    if Path(program).name in _CLIENTS:
+        return None
+    try:
+        with Path(shutil.which(program) or program).open("rb") as file:
+            line = file.readline(_LONGEST_LINE)
+    except OSError:
+        return None
+    words = line.decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    return program if any(Path(word.removeprefix("#!")).name in _SHELLS for word in words) else None
 
 
 def run_speaker(run_id: str) -> Callable[[str], None]:

@@ -166,7 +166,7 @@ def _inbox_lines(
         granted = "lets it go on" if is_resume else "lets it happen once"
         denied = "stops it" if is_resume else "refuses"
         yield (
-            Span(f"interlock approve {named}", Tone.CODE),
+            Span(asked[0].way_to_grant, Tone.CODE),
             Span(f" {granted}, ", Tone.FAINT),
             Span(f"interlock deny {named}", Tone.CODE),
             Span(f" {denied}", Tone.FAINT),

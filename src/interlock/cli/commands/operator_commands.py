@@ -69,7 +69,7 @@ def setup_command(*, name: str | None) -> None:
     if waits is None:
         lines.append(next_line("interlock status", "says what is governed, and what comes next"))
     else:
-        lines.append(next_line(f"interlock approve {waits.code}", "answers what waits for you"))
+        lines.append(next_line(waits.way_to_grant, "answers what waits for you"))
     show(value, lines)
 
 

@@ -15,12 +15,15 @@ from interlock import settings
 from interlock.cli.call.options import chosen_place, json_option, ledger_option, wants_json
 from interlock.cli.call.supervised_command import (
     absolute_place,
+    answer_teller,
     be_ready,
     command_environment,
     require_program,
     run_budget,
     run_options,
     run_speaker,
+    tell_of_observed,
+    tell_of_script,
 )
 from interlock.cli.commands.run_word_commands import RUN_WORDS
 from interlock.errors import InterlockError, LedgerError
@@ -128,11 +131,8 @@ def _supervise(
     sandbox: str | None,
     writes: Sequence[Path],
 ) -> None:
-    be_ready()
     program = command[0]
-    if program in run_command.commands:
-        require_program(program, f"`interlock run {program}` has its options behind it")
-    require_program(program)
+    _require(program)
     if writes and sandbox is None:
         raise click.UsageError("`--write` says what a sandbox leaves writable: add `--sandbox`")
     budget = run_budget(budgets, wall_time)
@@ -157,9 +157,10 @@ def _supervise(
                 for note in held.notes:
                     say(note)
                 stack.enter_context(_server())
-            ending = Supervisor(interlock, run, say, sandbox=held).supervise(
-                command, folder=folder, environment=command_environment()
-            )
+            supervisor = Supervisor(interlock, run, say, show=answer_teller(run.id), sandbox=held)
+            tell_of_script(command, say)
+            ending = supervisor.supervise(command, folder=folder, environment=command_environment())
+            tell_of_observed(run.state, say)
         except BaseException:
             with suppress(InterlockError):
                 run.finish("failed")
@@ -167,6 +168,13 @@ def _supervise(
     if wants_json():
         click.echo(json_text(ending._asdict()), err=True)
     click.get_current_context().exit(ending.exit_code)
+
+
+def _require(program: str) -> None:
+    be_ready()
+    if program in run_command.commands:
+        require_program(program, f"`interlock run {program}` has its options behind it")
+    require_program(program)
 
 
 def _sandbox(

@@ -33,6 +33,7 @@ from interlock.views.run_digest import WORDS, digest_of, last_refusal
 from interlock.views.run_view import (
     RunView,
     all_halted,
+    is_abandoned,
     run_figures,
     run_value,
     run_view,
@@ -162,6 +163,8 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
 
 def _status(state: RunState) -> Span:
     hold = state.control.hold
+    if is_abandoned(state):
+        return Span("abandoned", Tone.BAD)
     if state.status is RunStatus.RUNNING and hold is not None:
         return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
     if state.status is RunStatus.RUNNING:

@@ -24,6 +24,7 @@ from interlock.cli.call.options import (
 from interlock.cli.call.shell_run import Spoken, spoken_run
 from interlock.cli.call.standard_input import given_text
 from interlock.cli.call.supervised_command import (
+    answer_teller,
     be_ready,
     command_environment,
     require_program,
@@ -210,7 +211,10 @@ def exec_command(*, run: str | None, wait: float, command: Sequence[str]) -> Non
     from interlock.adapters.supervision.supervisor import Supervisor  # noqa: PLC0415 - only where it is needed
 
     with spoken_run(run) as spoken:
-        supervisor = Supervisor(spoken.interlock, spoken.run, run_speaker(spoken.run.id))
+        run_id = spoken.run.id
+        supervisor = Supervisor(
+            spoken.interlock, spoken.run, run_speaker(run_id), show=answer_teller(run_id)
+        )
         ending = supervisor.perform(
             command,
             folder=settings.working_folder(),

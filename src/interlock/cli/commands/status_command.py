@@ -89,6 +89,7 @@ def _value(status: _Status) -> object:
             "all_halted": None if found is None else found.all_halted,
             "clients_seen": sorted(_seen(status)),
             "running": 0 if found is None else found.running,
+            "abandoned": 0 if found is None else found.abandoned,
             "records": 0 if found is None else found.records,
             "waiting": () if found is None else found.waiting,
             "accounts": () if found is None else [account_value(each) for each in found.balances],
@@ -151,7 +152,7 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
     yield from all_halted_lines(found.all_halted)
     would_have = would_have_text(found.would_have)
     yield from labelled_rows(
-        ("running", units.counted(found.running, "run")),
+        ("running", units.counted(found.running, "run") + _abandoned(found.abandoned)),
         ("told", f"would have been: {would_have}" if would_have else ""),
         ("by rules", ranking(found.observed_rules)),
         ("waiting", units.counted(len(found.waiting), "question")),
@@ -162,6 +163,10 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
     for balance in found.balances:
         yield (Span(balance.scope, Tone.STRONG),)
         yield from bar_lines([balance], named=False)
+
+
+def _abandoned(count: int) -> str:
+    return f", {count} of them abandoned: the process was killed" if count else ""
 
 
 def _next(status: _Status) -> tuple[str, str]:
@@ -175,7 +180,7 @@ def _useful(status: _Status) -> Iterator[tuple[str, str]]:
     if found is not None and found.all_halted is not None:
         yield "interlock resume --all --reason TEXT", "lets runs go on and begin again"
     if found is not None and found.waiting and found.has_operator:
-        yield f"interlock approve {found.waiting[0].code}", "a question waits for you"
+        yield found.waiting[0].command, "a question waits for you"
     if found is not None and found.waiting:
         yield "interlock setup", "makes you the one who answers what waits"
     for each in clients:

@@ -83,7 +83,7 @@ def _standing_lines(status: LoopStatus, now: int) -> Iterator[Line]:
         since = "" if status.frozen is None else f", {units.span(now - status.frozen.since)} ago"
         yield badge_line("FROZEN", Tone.BLOCK, f"nothing is emitted or delivered{since}")
         yield from labelled_rows(("why", status.standstill))
-        way = "interlock loop unfreeze" if status.frozen is not None else "interlock resume loop"
+        way = "interlock resume --all" if status.frozen is None else "interlock loop unfreeze"
         yield from labelled_rows(("then", f"{way} --reason TEXT", Tone.CODE))
     elif status.mode == "shadow":
         yield badge_line("SHADOW", Tone.WARN, "it decides and records, and emits nothing")

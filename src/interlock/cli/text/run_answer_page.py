@@ -70,6 +70,9 @@ def stop_lines(answer: StopAnswer) -> Iterator[Line]:
 def _next_rows(
     approval_id: str | None, answer: Answer | StepAnswer | StopAnswer
 ) -> list[tuple[str, str, Tone]]:
-    if approval_id is None or not answer.waits_for_person:
+    is_over = isinstance(answer, Answer) and not answer.waits_for_person
+    if approval_id is None or is_over:
         return []
-    return [("next", f"interlock approve {code_of(approval_id)}", Tone.CODE)]
+    # Who lets a stopped run go on says why.
+    why = "" if answer.waits_for_person else " --reason TEXT"
+    return [("next", f"interlock approve {code_of(approval_id)}{why}", Tone.CODE)]

@@ -30,7 +30,7 @@ from interlock.model.short_code import code_of, codes_of
 from interlock.model.step import StepDecision
 from interlock.views import units
 from interlock.views.run_digest import WORDS, Digest
-from interlock.views.run_view import ChildRun, Held, RunView, would_have_text
+from interlock.views.run_view import ChildRun, Held, RunView, is_abandoned, would_have_text
 from interlock.views.timeline import ANSWERS
 from interlock.views.timeline_entry import Entry
 
@@ -147,7 +147,9 @@ def _standing(view: RunView, waiting: int) -> str:
         return state.outcome
     if view.holds:
         return ", ".join(dict.fromkeys(WORDS[held.kind] for held in view.holds))
-    return f"waits for a person: {units.counted(waiting, 'question')}" if waiting else "running"
+    # Whoever killed its process ended nothing on record.
+    here = "abandoned, its process has ended" if is_abandoned(state) else "running"
+    return f"waits for a person: {units.counted(waiting, 'question')}" if waiting else here
 
 
 def _nearest(balances: Sequence[BudgetBalance]) -> str:

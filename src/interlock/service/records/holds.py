@@ -79,7 +79,8 @@ def refuse_while_all_are_halted(known: Accounts) -> None:
     hold = halt_of_all(known.state(LEDGER_RUN))
     if hold is not None:
         raise HaltedError(
-            f"no run may begin: {hold.reason}: an operator lets them with `interlock resume --all`"
+            f"no run may begin: {hold.reason}: an operator lets them with `interlock resume --all"
+            " --reason TEXT`"
         )
 
 
@@ -183,8 +184,8 @@ def _of_all(context: Context, by: Principal, event: RunHalted | RunLifted) -> Wo
         hold = transaction.state(LEDGER_RUN).control.hold
         if hold is None and isinstance(event, RunLifted):
             raise InputError(
-                "the runs are not halted all together: `interlock resume RUN` resumes one,"
-                " `interlock runs` lists them"
+                "the runs are not halted all together: `interlock resume RUN --reason TEXT` resumes"
+                " one, `interlock runs` lists them"
             )
         transaction.append(LEDGER_RUN, event, at=context.clock.now(), by=by)
 
@@ -200,7 +201,10 @@ def at_work(rows: Rows) -> Sequence[RunRow]:
 def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
     above = [whose.id for whose, _ in holds_on(transaction, run)]
     if above == [LEDGER_RUN]:
-        return f"run `{run.id}` is halted with all others: `interlock resume --all` lifts that"
+        return (
+            f"run `{run.id}` is halted with all others: `interlock resume --all --reason TEXT`"
+            " lifts that"
+        )
     if above:
         return f"run `{run.id}` is held by run `{above[0]}` above it: resume that one"
     return f"run `{run.id}` is not held: there is nothing to resume"
