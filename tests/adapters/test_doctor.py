@@ -323,3 +323,22 @@ def test_an_answer_that_the_client_would_not_obey_is_broken(
 ) -> None:
     with pytest.raises(BrokenHookError, match=said):
         refusal_in(client, code, stdout, b"")
+
+
+def test_a_policy_that_does_not_load_is_one_finding_among_others(
+    hooked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text("mode = 'obsrve'\n[stepz]\n")
+    monkeypatch.setenv("INTERLOCK_POLICY", str(file))
+
+    code, seen = doctor()
+    told = interlock("doctor")
+
+    first, *others = seen
+    assert (code, first["level"]) == (1, "problem")
+    assert first["text"].startswith(f"the policy does not load: {file}: ")
+    assert first["text"].endswith("; and 1 more complaint: `interlock policy show`")
+    assert [each["client"] for each in others] == ["claude-code"]
+    assert told.stdout.splitlines()[-1].startswith("next  interlock policy show ")
+    assert hooked.exists()

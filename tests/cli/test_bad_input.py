@@ -206,7 +206,7 @@ def test_rule_whose_example_does_not_hold_refuses_to_load(policy: Path) -> None:
     assert result.exit_code == 1
     assert result.stderr == snapshot("""\
 Error: the policy does not load: 1 complaint
-  - rules.no-deploys.not_match: `deploy quietly` fires, expected the rule to stay silent
+  - rules.no-deploys.not_match: `deploy quietly` matches; expected the rule to ignore it
 """)
 
 

@@ -311,3 +311,46 @@ def test_a_misspelt_command_is_told_with_what_was_likely_meant() -> None:
 
     assert result.exit_code == 2
     assert "there is no command `approves`: did you mean `approve`?" in result.stderr
+
+
+def test_a_rule_that_is_observed_is_shown_so(policy: Path) -> None:
+    observed = '[destructive-ops.rules]\n"git.push-force" = "observe"\n'
+    policy.write_text(observed + policy.read_text().replace("id = ", 'mode = "observe"\nid = '))
+
+    shown = interlock("rules", "show", "no-deploys", "--policy", str(policy))
+    entries = json.loads(interlock("rules", "--json", "--policy", str(policy)).stdout)
+    listed = interlock("rules", "git", "--policy", str(policy))
+
+    assert "  mode     observe: what it matches goes ahead" in shown.stdout
+    assert {each["id"] for each in entries if each["mode"] == "observe"} == {
+        "git.push-force",
+        "no-deploys",
+    }
+    assert "  git.push-force " in listed.stdout
+
+
+def test_what_init_replaces_is_kept_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "policy.toml"
+    monkeypatch.setenv("INTERLOCK_POLICY", str(file))
+    for number in (1, 2):
+        file.write_text(f"# mine {number}\n")
+        done = interlock("init", "--force", "--json")
+        kept = tmp_path / f"policy.toml.{number}"
+
+        assert json.loads(done.stdout)["kept"] == str(kept)
+        assert kept.read_text() == f"# mine {number}\n"
+        assert kept.stat().st_mode & 0o077 == 0
+    told = interlock("init", "--force")
+    assert "  kept     what stood there before: " in told.stdout
+
+
+def test_check_takes_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "policy.toml"
+    when = f'cwd == "{tmp_path}" && commands.exists(c, c.cwd == "{tmp_path}/app")'
+    file.write_text(
+        f"[[rules]]\nid = 'here'\nwhen = '{when}'\ndecision = 'deny'\nmessage = 'not here'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    assert interlock("check", "--policy", str(file), "cd app && ls").exit_code == 4
+    assert interlock("check", "--policy", str(file), "--cwd", "/", "cd app && ls").exit_code == 0

@@ -131,7 +131,7 @@ def test_a_rule_speaks_where_all_its_conditions_hold(
 
 
 _SILENCED = {
-    "flag": ('programs = ["tool"]\nunless-flags = ["-n"]', "tool -n", "`-n` makes it harmless"),
+    "flag": ('programs = ["tool"]\nunless-flags = ["-n"]', "tool -n", "does not apply with `-n`"),
     "help": ('programs = ["tool"]', "tool --help", "`--help` only shows what would happen"),
     "dry-run": (
         'programs = ["tool"]',
@@ -147,10 +147,10 @@ _SILENCED = {
     "operand": (
         'programs = ["tool"]\nunless-operands = ["test*"]',
         "tool a Testing",
-        "`Testing` makes it harmless",
+        "does not apply to `Testing`",
     ),
     "no-such-operand": ('programs = ["tool"]\nunless-operands = ["test*"]', "tool a", ""),
-    "word": ('programs = ["tool"]\nunless-words = ["*=x"]', "tool a=x", "`a=x` makes it harmless"),
+    "word": ('programs = ["tool"]\nunless-words = ["*=x"]', "tool a=x", "does not apply to `a=x`"),
     "place": (
         'effect = "delete"\nunless-places = ["temp", "scratch"]',
         "rm -r /tmp/a",
@@ -160,7 +160,7 @@ _SILENCED = {
     "flag-of-an-effect": (
         'effect = "delete"\nunless-flags = ["-i"]',
         "rm -i a",
-        "`-i` makes it harmless",
+        "does not apply with `-i`",
     ),
 }
 

@@ -56,6 +56,16 @@ _OVER_COMMANDS = {
     "operands": ('commands.exists(c, c.operands == ["a", "b"])', "cp -v a b", "cp -v a c"),
     "line": ('commands.exists(c, c.line.contains("b c"))', "sh -c 'a b c'", "a bc"),
     "way": ('commands.exists(c, "sudo" in c.via)', "sudo make", "make"),
+    "subcommand": (
+        'commands.exists(c, c.program == "git" && c.subcommand == "push")',
+        "git -C app push",
+        "git; git log push",
+    ),
+    "folder-of-a-command": (
+        'commands.exists(c, c.program == "make" && c.cwd.endsWith("/live"))',
+        "cd /srv/live && make",
+        "cd /srv/live; cd ..; make",
+    ),
     "effects": (
         'effects.exists(e, e.kind == "delete" && e.target.endsWith(".sql"))',
         "rm a.sql",
@@ -256,10 +266,40 @@ def test_without_the_extra_a_condition_says_what_to_install(monkeypatch: pytest.
     [
         pytest.param("true", None, id="right"),
         pytest.param("params", None, id="known-only-later"),
-        pytest.param("tool", "gives string, expected true or false", id="text"),
-        pytest.param("diff_lines", "gives int, expected true or false", id="number"),
         pytest.param(
-            "toll == 'x'", "at line 1, column 1: undeclared reference to 'toll'", id="name"
+            "tool",
+            "`tool` is not a CEL condition: gives string, expected true or false",
+            id="text",
+        ),
+        pytest.param(
+            "diff_lines",
+            "`diff_lines` is not a CEL condition: gives int, expected true or false",
+            id="number",
+        ),
+        pytest.param(
+            "Toll == 'x'",
+            (
+                "`Toll == 'x'` is not a CEL condition: at line 1, column 1: undeclared reference to"
+                " 'Toll'; it may ask about kind, command, cwd, tool, params, path, content,"
+                " diff_lines, commands, effects"
+            ),
+            id="name",
+        ),
+        pytest.param(
+            "(true",
+            (
+                "`(true` is not a CEL condition: at line 1, column 6: syntax error: missing ')' at"
+                " the end"
+            ),
+            id="unfinished",
+        ),
+        pytest.param(
+            "cwd = 'x'",
+            (
+                "`cwd = 'x'` is not a CEL condition: at line 1, column 5: syntax error: cannot read"
+                " '= '"
+            ),
+            id="not-in-the-language",
         ),
     ],
 )
@@ -271,7 +311,7 @@ def test_a_complaint_names_line_and_column():
     complaint = complaint_about('tool == "x" &&\n  (kind == "tool"')
 
     assert complaint is not None
-    assert complaint.startswith("at line 2, column 18: syntax error: ")
+    assert "` is not a CEL condition: at line 2, column 18: syntax error: " in complaint
 
 
 def test_a_complaint_without_a_place_is_given_as_it_is():
@@ -315,9 +355,9 @@ def test_a_file_whose_examples_do_not_hold_does_not_load(policy: Path):
     with pytest.raises(PolicyError) as caught:
         load_policy(user=policy)
     assert wrapped(caught.value.complaints) == snapshot("""\
-rules.own.match: `deploy` does not fire, expected the rule to fire
-rules.own.not_match: `{"tool":"ship","params":{"dry":true}}` fires, expected the rule to
-    stay silent\
+rules.own.match: `deploy` does not match; expected the rule to match it
+rules.own.not_match: `{"tool":"ship","params":{"dry":true}}` matches; expected the rule to
+    ignore it\
 """)
 
 
@@ -328,10 +368,54 @@ def test_a_file_with_a_condition_that_is_none_does_not_load(policy: Path):
         load_policy(user=policy)
     complaints = [each.replace(str(policy), "FILE") for each in caught.value.complaints]
     assert wrapped(complaints) == snapshot("""\
-FILE: rules[0].when: `"tool =="` is not a CEL condition: at line 1, column 8: syntax error:
-    mismatched input '<eof>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false',
-    'null', num_float, num_int, num_uint, string, bytes, identifier}
-FILE: rules[1].when: `"toll"` is not a CEL condition: at line 1, column 1: undeclared
-    reference to 'toll'
-FILE: rules[2].when: `"path"` is not a CEL condition: gives string, expected true or false\
+FILE: rules[0].when: `tool ==` is not a CEL condition: at line 4, column 18 of the file:
+    syntax error: unexpected the end
+FILE: rules[1].when: `toll` is not a CEL condition: at line 10, column 11 of the file:
+    undeclared reference to 'toll'; it may ask about kind, command, cwd, tool, params, path,
+    content, diff_lines, commands, effects
+FILE: rules[2].when: `path` is not a CEL condition: gives string, expected true or false\
+""")
+
+
+def test_a_complaint_about_a_condition_names_the_place_in_the_file(policy: Path):
+    """Where a text is written with escapes, or twice, the place is that in the condition."""
+    policy.write_text(
+        "[[rules]]\nid = 'one'\nwhen = 'toll == \"a\"'\n"
+        "[[rules]]\nid = 'two'\nwhen = '''\nkind == \"tool\" &&\n  toll'''\n"
+        '[[rules]]\nid = "three"\nwhen = "\\"b\\" == toll"\n'
+    )
+
+    with pytest.raises(PolicyError) as caught:
+        load_policy(user=policy)
+    told = [each.partition(": at ")[2].partition(":")[0] for each in caught.value.complaints]
+    assert [each for each in told if each] == [
+        "line 3, column 9 of the file",
+        "line 8, column 3 of the file",
+        "line 1, column 8 of the condition",
+    ]
+
+
+def test_an_example_that_matches_by_an_error_does_not_hold(policy: Path):
+    more = 'match = [{ tool = "fetch", params = {} }]\n'
+    policy.write_text(_rule('params.url.startsWith("http:")', more=more))
+
+    with pytest.raises(PolicyError) as caught:
+        load_policy(user=policy)
+    assert wrapped(caught.value.complaints) == snapshot("""\
+rules.own.match: `{"tool":"fetch","params":{}}` makes the condition fail: key not found in
+    map: "url"; expected the rule to match it: ask first whether a value is there, such as
+    `has(params.url) && …`\
+""")
+
+
+def test_a_rule_that_allows_says_what_to_write_instead(policy: Path):
+    policy.write_text(_rule("true", decision="allow"))
+
+    with pytest.raises(PolicyError) as caught:
+        load_policy(user=policy)
+    complaints = [each.replace(str(policy), "FILE") for each in caught.value.complaints]
+    assert wrapped(complaints) == snapshot("""\
+FILE: rules[0].decision: `"allow"` is unknown; expected `warn`, `ask` or `deny`: a rule
+    never allows. `[destructive-ops.rules]` makes a built-in rule milder,
+    `destructive-ops.accepted-commands` accepts one command\
 """)

@@ -13,6 +13,7 @@ from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_table
 from interlock.policy.config.document import KEYS, MergedPolicy
 from interlock.policy.config.key import (
+    MODES,
     OUTCOMES,
     SWITCHABLE_OUTCOMES,
     Budget,
@@ -109,7 +110,11 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
             "decision": st.sampled_from(OUTCOMES),
             "message": _WORDS,
         },
-        optional={"match": st.lists(_WORDS, max_size=2)},
+        optional={
+            "match": st.lists(_WORDS, max_size=2),
+            "mode": st.sampled_from(MODES),
+            "severity": st.sampled_from(["low", "critical"]),
+        },
     ),
 }
 _IDENTITIES: dict[str, Callable[[dict[str, object]], str]] = {

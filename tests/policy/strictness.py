@@ -7,10 +7,22 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from interlock.policy.config.action_sections import DestructiveOps, ProtectedPaths, Secrets, Tools
+from interlock.policy.config.action_sections import (
+    DestructiveOps,
+    ProtectedPaths,
+    Secrets,
+    Tools,
+    UserRule,
+)
 from interlock.policy.config.document import Policy
 from interlock.policy.config.loop_section import SystemLoop
-from interlock.policy.config.run_sections import Budgets, Evaluators, Loops, Reviews, Steps
+from interlock.policy.config.run_sections import (
+    Budgets,
+    Evaluators,
+    Loops,
+    Reviews,
+    Steps,
+)
 from interlock.policy.config.stop_section import Stops
 from policy.files import KNOWN
 
@@ -22,6 +34,7 @@ _RANKS = {
     "require-confirmation": 4,
     "block": 5,
 }
+_SEVERITIES = ["low", "medium", "high", "critical"]
 _PRESETS = ["observe", "balanced", "strict"]
 
 
@@ -359,5 +372,16 @@ def _loop_by_user(below: SystemLoop, above: SystemLoop) -> Iterator[str]:
 
 
 def _rules(below: Policy, above: Policy) -> Iterator[str]:
-    if not set(below.rules) <= set(above.rules):
+    after = {rule.id: rule for rule in above.rules}
+    if any(rule.id not in after or _is_milder(after[rule.id], rule) for rule in below.rules):
         yield "rules"
+
+
+def _is_milder(rule: UserRule, than: UserRule) -> bool:
+    if (rule.when, rule.message, rule.remediation) != (than.when, than.message, than.remediation):
+        return True
+    return (
+        (than.mode == "enforce" and rule.mode == "observe")
+        or _RANKS[rule.on_match or rule.decision] < _RANKS[than.on_match or than.decision]
+        or _SEVERITIES.index(rule.severity) < _SEVERITIES.index(than.severity)
+    )

@@ -198,7 +198,7 @@ def test_test_names_an_example_that_does_not_hold(project: Path):
 
     assert result.exit_code == 1
     assert "no-deploys" in result.output
-    assert "`sudo deploy` fires" in result.output
+    assert "`sudo deploy` matches" in result.output
 
 
 @pytest.mark.parametrize("expected", [True, False], ids=["silent", "speaking"])
@@ -206,7 +206,7 @@ def test_a_failed_example_is_told_with_what_was_expected(expected: bool):
     test = RuleTest(rule="r", example="x\x1b", expected=expected, fired=not expected)
     lines = list(lines_about([test], [test]))
 
-    wanted = "should fire on" if expected else "should not fire on"
+    wanted = "should match" if expected else "should not match"
     assert plain_text(lines[0]) == f"failed  r {wanted} `x\\x1b`"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interlock.policy.config.document import KEYS, Policy
 from interlock.policy.config.key import Choice, Flag, Key, Money, Number, Texts, Tighter
@@ -60,3 +62,63 @@ def _policy_with(key: Key, value: object) -> Policy:
     if value is not None:
         section[key.name] = value
     return merged(toml({key.section: section} if key.section else section)).policy
+
+
+_RULE: Mapping[str, object] = {"id": "own", "when": "true", "decision": "ask", "message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("tight", "loose"),
+    [
+        ({"mode": "enforce"}, {"mode": "observe"}),
+        ({}, {"mode": "observe"}),
+        ({"decision": "deny"}, {}),
+        ({}, {"decision": "warn"}),
+        ({"severity": "high"}, {}),
+        ({}, {"on_match": "allow-with-undo"}),
+    ],
+)
+def test_of_two_rules_the_one_that_stops_more_is_stricter(
+    tight: Mapping[str, object], loose: Mapping[str, object]
+) -> None:
+    one, other = (_policy_of({"rules": [{**_RULE, **each}]}) for each in (tight, loose))
+
+    assert _loosened(one, other) == ["rules.own"]
+    assert _loosened(other, one) == []
+    assert loosened_parts(one, other) == {"rules"}
+    assert loosened_parts(other, one) == set()
+
+
+@given(
+    st.sampled_from(["warn", "ask", "deny"]), st.sampled_from(["low", "medium", "high", "critical"])
+)
+def test_enforcing_what_was_observed_is_never_looser(decision: str, severity: str) -> None:
+    rule = {**_RULE, "decision": decision, "severity": severity}
+    observed = _policy_of({"rules": [{**rule, "mode": "observe"}]})
+    enforced = _policy_of({"rules": [rule]})
+
+    assert _loosened(observed, enforced) == []
+    assert _loosened(enforced, observed) == ["rules.own"]
+
+
+@pytest.mark.parametrize("field", ["match", "not_match"])
+def test_the_examples_of_a_rule_make_it_neither_stricter_nor_looser(field: str) -> None:
+    plain = _policy_of({"rules": [_RULE]})
+    tested = _policy_of({"rules": [{**_RULE, field: ["make deploy"]}]})
+
+    assert _loosened(plain, tested) == _loosened(tested, plain) == []
+
+
+@pytest.mark.parametrize("field", ["when", "message", "remediation"])
+def test_any_other_change_of_a_rule_counts_as_looser(field: str) -> None:
+    changed = _policy_of({"rules": [{**_RULE, field: "1 < 2"}]})
+
+    assert _loosened(_policy_of({"rules": [_RULE]}), changed) == ["rules.own"]
+
+
+def _policy_of(document: Mapping[str, object]) -> Policy:
+    return merged(toml(document)).policy
+
+
+def _loosened(before: Policy, after: Policy) -> list[str]:
+    return [leaf.path for leaf in loosened_places(before, after, KNOWN)]

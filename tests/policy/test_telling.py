@@ -135,7 +135,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a table from the name of a tool to a JSON Schema
 - Default: none
-- In a project's file: a project may add entries, not change the ones below\
+- In a project's file: a project may add entries, not loosen the ones below\
 """),
         ),
         (
@@ -159,7 +159,7 @@ def test_the_reference_names_every_key_and_field():
             snapshot("""\
 - Takes: a list of tables, with the keys below
 - Default: none
-- In a project's file: a project may add entries, not change the ones below\
+- In a project's file: a project may add entries, not loosen the ones below\
 """),
         ),
     ],

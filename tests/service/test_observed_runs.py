@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from interlock.backtest.run_replay import replay_run
+from interlock.cli.text.statistics_text import matches_text
 from interlock.cli.tour.tour_chapters import made_up_token
 from interlock.model.run import RunStatus
 from interlock.model.step import StepDecision
@@ -76,3 +79,33 @@ def test_a_person_who_stops_it_is_obeyed(opened: OpenInterlock) -> None:
 
     assert run.command("ls").decision == "block"
     assert not run.step().goes_on
+
+
+def test_an_action_is_counted_once_and_each_rule_that_matches_it_once(
+    opened: OpenInterlock,
+) -> None:
+    rule = (
+        "[[rules]]\nid = '{}'\nwhen = 'true'\ndecision = 'ask'\nmode = 'observe'\nmessage = 'no'\n"
+    )
+    run = opened(rule.format("one") + rule.format("two")).run("tidy up")
+    run.command("ls")
+
+    assert run.state.would_have == {"require-confirmation": 1}
+    assert run.state.observed_rules == {"one": 1, "two": 1}
+    told = matches_text(run.state.observed_rules, run.state.would_have)
+    assert told == "one 1, two 1; one action can match several rules"
+    assert matches_text({"one": 1}, {"block": 1}) == "one 1"
+
+
+def test_a_command_without_a_folder_is_one_in_the_workspace_of_the_run(
+    opened: OpenInterlock, tmp_path: Path
+) -> None:
+    interlock = opened(
+        f"[[rules]]\nid = 'here'\nwhen = 'cwd == \"{tmp_path}\"'\n"
+        "decision = 'deny'\nmessage = 'not here'\n"
+    )
+    run = interlock.run("tidy up", workspace=tmp_path)
+
+    assert run.command("ls").decision == "block"
+    assert run.command("ls", cwd="/").decision == "allow"
+    assert interlock.run("tidy up").command("ls").decision == "allow"

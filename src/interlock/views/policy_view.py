@@ -206,7 +206,7 @@ def _matching(values: Iterable[PolicyValue], search: str) -> Iterator[PolicyValu
 
 
 def _own_rules(policy: CompiledPolicy) -> Iterator[OwnRule]:
-    failing = [each for each in user_rule_tests(policy) if each.fired is not each.expected]
+    failing = [each for each in user_rule_tests(policy) if not each.holds]
     for rule, _ in policy.user_rules:
         yield OwnRule(
             id=rule.id,

@@ -35,8 +35,9 @@ from interlock.adapters.installation.codex_trust import (
 from interlock.adapters.installation.file_change import content_of, text_of
 from interlock.adapters.installation.hook_settings import FoundHook, found_hooks
 from interlock.adapters.installation.json_document import JsonDocument
-from interlock.errors import InterlockError, MissingExtraError
+from interlock.errors import InterlockError, MissingExtraError, PolicyError
 from interlock.extras import has_extra
+from interlock.service.policies.policy_files import found_policy
 from interlock.views import units
 
 _MANAGED: Final = Path("/etc/claude-code/managed-settings.json")
@@ -50,6 +51,7 @@ _SWITCHES: Final = {
     "opencode": ("OPENCODE_PURE",),
 }
 _MILLI: Final = 1000
+BROKEN_POLICY: Final = "the policy does not load"
 
 
 class Level(enum.Enum):
@@ -90,6 +92,7 @@ class _Installed(NamedTuple):
 
 def examined() -> Iterator[Observation]:
     """Look at every client of this machine, and try what is installed."""
+    yield from _broken_policy()
     installed: list[_Installed] = []
     clients = found_clients()
     for client in clients:
@@ -114,6 +117,17 @@ def examined() -> Iterator[Observation]:
     if not installed:
         text = "nothing is installed: agents act unasked; `interlock install` puts hooks in"
         yield Observation(Level.NOTE, "", "", text)
+
+
+def _broken_policy() -> Iterator[Observation]:
+    try:
+        found_policy()
+    except PolicyError as error:
+        first, *more = error.complaints
+        others = f"; and {units.counted(len(more), 'more complaint')}" if more else ""
+        yield Observation(
+            Level.PROBLEM, "", "", f"{BROKEN_POLICY}: {first}{others}: `interlock policy show`"
+        )
 
 
 def hooks_here() -> list[ClientHooks]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -102,10 +103,12 @@ class Supervisor:
 
     def _judged(self, argv: Sequence[str], folder: Path, wait_s: float) -> Answer:
         """Ask whether the command may run; where a person has to agree, wait for that."""
-        answer = self._run.command(argv, cwd=str(folder))
+        # Under one key it is one question, however often it is asked while a person thinks.
+        key = secrets.token_hex(16)
+        answer = self._run.command(argv, cwd=str(folder), key=key)
         if answer.waits_for_person and wait_s:
             self._show(f"it waits for a person: {_way(answer)}", answer)
-            answer = self._run.command(argv, cwd=str(folder), wait_s=wait_s)
+            answer = self._run.command(argv, cwd=str(folder), key=key, wait_s=wait_s)
             if answer.waits_for_person:
                 self._say("nobody approved it in time")
         return answer

@@ -248,8 +248,8 @@ def command_command(context: click.Context, *, line: str) -> None:
     """
     command = _no_payload(_stdin_text() if line == _STDIN else line)
     cwd: str | None = context.meta.get(_FOLDER)
-    folder = None if cwd is None else str(Path(cwd).absolute())
-    _answer(CommandAction(command=command, cwd=folder))
+    folder = settings.working_folder() if cwd is None else Path(cwd).absolute()
+    _answer(CommandAction(command=command, cwd=str(folder)))
 
 
 @check_command.command("tool", cls=_NounCommand)
@@ -333,8 +333,6 @@ def _answer_on_record(action: Action, named: str, wait_s: float) -> NoReturn:
             " `--policy` and `--no-project`"
         )
     with spoken_run(named) as spoken:
-        if isinstance(action, CommandAction) and action.cwd is None:
-            action = msgspec.structs.replace(action, cwd=str(settings.working_folder()))
         answer = spoken.run.ask(action, wait_s=wait_s)
     value = {
         **cast("dict[str, object]", msgspec.to_builtins(answer)),

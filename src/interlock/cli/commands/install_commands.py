@@ -211,7 +211,12 @@ def uninstall_command(
 @json_option
 def doctor_command() -> None:
     """Examine what is installed."""
-    from interlock.adapters.installation.examination import Level, Observation, examined  # noqa: PLC0415 - only here
+    from interlock.adapters.installation.examination import (  # noqa: PLC0415 - only here
+        BROKEN_POLICY,
+        Level,
+        Observation,
+        examined,
+    )
 
     tones = {Level.OK: Tone.ALLOW, Level.NOTE: Tone.CAREFUL, Level.PROBLEM: Tone.BLOCK}
     found = list(examined())
@@ -226,14 +231,16 @@ def doctor_command() -> None:
         badge_line(each.level.value.upper(), tones[each.level], f"{_about(each)}{each.text}")
         for each in found
     ]
-    is_well = is_installed and all(each.level is not Level.PROBLEM for each in found)
-    mend = next((each.client for each in found if each.level is Level.PROBLEM), "")
+    problems = [each for each in found if each.level is Level.PROBLEM]
+    is_well = is_installed and not problems
     if is_well:
         rows.append(next_line("interlock status", "says what is governed, and what waits"))
+    elif problems and problems[0].text.startswith(BROKEN_POLICY):
+        rows.append(next_line("interlock policy show", "says everything that is wrong with it"))
     else:
         again = " again" if is_installed else ""
-        command = f"interlock install {mend}".rstrip()
-        rows.append(next_line(command, f"puts the hooks in{again}"))
+        mend = f"interlock install {problems[0].client if problems else ''}".rstrip()
+        rows.append(next_line(mend, f"puts the hooks in{again}"))
     value = [{**each._asdict(), "level": each.level.value} for each in found]
     show({"well": is_well, "installed": is_installed, "observations": value}, rows)
     click.get_current_context().exit(ExitCode.ALLOWED if is_well else ExitCode.FAILED)

@@ -6,7 +6,8 @@ import difflib
 import secrets
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import count, groupby
+from pathlib import Path
 from typing import Final
 
 import click
@@ -24,12 +25,19 @@ from interlock.cli.call.options import (
     policy_options,
     show,
 )
-from interlock.cli.text.render import Line, Span, Tone, badge_line, escape, labelled_lines
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    escape,
+    labelled_lines,
+    labelled_rows,
+)
 from interlock.cli.text.summary_page import next_line, policy_lines
 from interlock.errors import InputError
-from interlock.model.verdict import Decision
 from interlock.policy.config.document import MergedPolicy
-from interlock.policy.config.key import PRESETS
+from interlock.policy.config.key import OBSERVE, PRESETS, in_short
 from interlock.policy.config.policy_changes import in_words, policy_changes_between
 from interlock.policy.config.reference import (
     policy_json_schema,
@@ -46,6 +54,7 @@ from interlock.views.policy_summary import PolicySummary, policy_summary
 _ORIGIN_TONES: Final = {"default": Tone.PLAIN, "user": Tone.CODE, "project": Tone.CAREFUL}
 _OWNER_ONLY: Final = 0o600
 _MOST_PADDING: Final = 64
+_OBSERVED: Final = "observe: what it matches goes ahead, and is told with what it would have done"
 
 
 @click.group("policy", cls=Commands)
@@ -100,7 +109,7 @@ def test_command(context: click.Context) -> None:
         *rule_tests.user_rule_tests(policy),
         *rule_tests.pack_tests(policy, builtin_rules.packs_with_examples()),
     ]
-    failures = [test for test in tests if test.fired is not test.expected]
+    failures = [test for test in tests if not test.holds]
     value = {
         "rules": _count_of_rules(tests),
         "examples": len(tests),
@@ -138,8 +147,9 @@ def adopt_command() -> None:
 def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Iterator[Line]:
     """Yield a line per failed example, then how many there were."""
     for test in failures:
-        wanted = "should fire on" if test.expected else "should not fire on"
-        failed = f"  {test.rule} {wanted} `{test.example}`"
+        wanted = "should match" if test.expected else "should not match"
+        why = f": {test.problem}" if test.error else ""
+        failed = f"  {test.rule} {wanted} `{test.example}`{why}"
         yield (Span("failed", Tone.BAD), Span(failed))
     count = f"{len(tests)} examples of {_count_of_rules(tests)} rules, {len(failures)} failed"
     yield (Span(count),)
@@ -170,7 +180,7 @@ def _count_of_rules(tests: Sequence[RuleTest]) -> int:
     help="What holds where no file says otherwise; without it, what is in force stays.",
 )
 @click.option("--full", is_flag=True, help="Write every key with its default, as comments.")
-@click.option("--force", is_flag=True, help="Replace the file if there is one.")
+@click.option("--force", is_flag=True, help="Replace the file; the old one is kept as FILE.1.")
 @json_option
 def init_command(*, for_user: bool, preset: str | None, full: bool, force: bool) -> None:
     """Write a policy file with the settings that people change.
@@ -189,6 +199,7 @@ def init_command(*, for_user: bool, preset: str | None, full: bool, force: bool)
         raise click.ClickException(f"`{file}` exists; pass --force to replace it")
     text = _starter(preset, for_user=for_user, full=full)
     file.parent.mkdir(parents=True, exist_ok=True)
+    kept = _kept_beside(file) if file.exists() else None
     if for_user:
         # The file holds the fingerprint key, which nobody else may read, not even briefly.
         file.touch(mode=_OWNER_ONLY)
@@ -199,11 +210,25 @@ def init_command(*, for_user: bool, preset: str | None, full: bool, force: bool)
     next_one = "interlock status" if refused is None else "interlock policy adopt"
     value = {
         "wrote": str(file),
+        "kept": kept and str(kept),
         "policy": standing,
         "policy_refused": refused,
         "next": next_one,
     }
-    show(value, _init_lines(str(file), standing, refused, next_one))
+    lines = list(_init_lines(str(file), standing, refused, next_one))
+    if kept is not None:
+        lines[1:1] = labelled_rows(("kept", f"what stood there before: {kept}"))
+    show(value, lines)
+
+
+def _kept_beside(file: Path) -> Path:
+    """Keep what a file holds beside it, under the first name that is free."""
+    names = (file.with_name(f"{file.name}.{number}") for number in count(1))
+    beside = next(name for name in names if not name.exists())
+    # It may hold a fingerprint key as well.
+    beside.touch(mode=_OWNER_ONLY)
+    beside.write_bytes(file.read_bytes())
+    return beside
 
 
 def _starter(preset: str | None, *, for_user: bool, full: bool) -> str:
@@ -303,19 +328,15 @@ def _listing_lines(entries: Sequence[CatalogueEntry]) -> Iterator[Line]:
         width = max(len(entry.id) for entry in rules)
         for entry in rules:
             tone = Tone.FAINT if entry.decision == "off" else Tone.PLAIN
-            answer = f"{_short(entry.decision):<5}  {entry.severity.value:<8}"
+            answer = f"{in_short(entry.decision):<5}  {entry.severity.value:<8}"
             yield (Span(f"  {entry.id:<{width}}  {answer}  {entry.reason}", tone),)
-
-
-def _short(decision: str) -> str:
-    """Return the short word for a decision; a rule may be off as well."""
-    return decision if decision == "off" else Decision(decision).short
 
 
 def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
     plain, code = Tone.PLAIN, Tone.CODE
     rows = (
-        ("decision", f"{_short(entry.decision)} ({entry.severity.value})", plain),
+        ("decision", f"{in_short(entry.decision)} ({entry.severity.value})", plain),
+        *([("mode", _OBSERVED, Tone.CAREFUL)] if entry.mode == OBSERVE else ()),
         ("why", entry.reason, plain),
         ("instead", entry.remediation, plain),
         *[("" if at else "matches", text, code) for at, text in enumerate(entry.match)],

@@ -18,7 +18,7 @@ def quick_check(line: str, *, is_json: bool) -> ExitCode:
     """Judge a command line and print the answer."""
     places = settings.current_places()
     policy = load_policy(user=places.user, project=places.project)
-    verdict = judge(CommandAction(command=line), policy)
+    verdict = judge(CommandAction(command=line, cwd=str(settings.working_folder())), policy)
     lines = (
         [machine_text(verdict)]
         if is_json

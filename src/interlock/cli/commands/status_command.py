@@ -18,7 +18,7 @@ from interlock.cli.call.ledger_access import (
 from interlock.cli.call.options import chosen_place, ledger_call, show
 from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_rows
 from interlock.cli.text.run_page import all_halted_lines
-from interlock.cli.text.statistics_text import ranking
+from interlock.cli.text.statistics_text import matches_text
 from interlock.cli.text.summary_page import never_seen, next_line, policy_lines, program_of
 from interlock.cli.text.tables import bar_lines
 from interlock.service.policies.policy_files import found_policy
@@ -154,7 +154,7 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
     yield from labelled_rows(
         ("running", units.counted(found.running, "run") + _abandoned(found.abandoned)),
         ("told", f"would have been: {would_have}" if would_have else ""),
-        ("by rules", ranking(found.observed_rules)),
+        ("matched", matches_text(found.observed_rules, found.would_have)),
         ("waiting", units.counted(len(found.waiting), "question")),
     )
     for each in found.waiting:

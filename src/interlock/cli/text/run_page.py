@@ -19,7 +19,7 @@ from interlock.cli.text.render import (
     wrapped_lines,
 )
 from interlock.cli.text.review_page import reviews_lines
-from interlock.cli.text.statistics_text import ranking, statistics_rows
+from interlock.cli.text.statistics_text import matches_text, ranking, statistics_rows
 from interlock.cli.text.summary_page import next_line
 from interlock.cli.text.tables import bar_lines, cut
 from interlock.model.approval import ApprovalState, Subject
@@ -177,7 +177,7 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
     yield from heading_lines("Figures")
     yield from labelled_rows(
         ("policy", state.policy_hash[:16], Tone.FAINT),
-        ("matched", ranking(state.observed_rules)),
+        ("matched", matches_text(state.observed_rules, state.would_have)),
         ("steps", steps_text(state)),
         *statistics_rows(state.step_statistics),
         ("saved", _saved(state)),

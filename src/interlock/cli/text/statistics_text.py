@@ -22,6 +22,12 @@ def ranking(counts: Mapping[str, int]) -> str:
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
+def matches_text(rules: Mapping[str, int], would_have: Mapping[str, int]) -> str:
+    """Return how often observed rules matched; an action is one, however many of them match it."""
+    several = sum(rules.values()) > sum(would_have.values())
+    return ranking(rules) + ("; one action can match several rules" if several else "")
+
+
 def _reasons(known: StepStatistics) -> str:
     ranked = sorted(known.reason_shares.items(), key=lambda item: (-item[1], item[0]))
     shares = ", ".join(f"{code} {share:.0%}" for code, share in ranked)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from interlock.errors import MissingExtraError
+from interlock.policy.config.complaints import as_clause, one_line, shortened
 
 if TYPE_CHECKING:
     from cel_expr_python import cel
@@ -60,9 +61,10 @@ class Condition:
             return Answer(holds=True, error=_first_line(str(error)))
         if plain is True or plain is False:
             return Answer(holds=plain)
-        return Answer(
-            holds=True, error=f"it gives {value.type().name().lower()}, not true or false"
-        )
+        kind = value.type().name()
+        if kind == "ERROR":
+            return Answer(holds=True, error=_evaluation_message(str(plain)))
+        return Answer(holds=True, error=f"it gives {kind.lower()}, not true or false")
 
 
 def compile_condition(source: str) -> Condition:
@@ -82,8 +84,10 @@ def complaint_about(source: str) -> str | None:
     """Return what is wrong with a condition, or None."""
     try:
         compile_condition(source)
-    except (ValueError, ImportError) as error:
+    except ImportError as error:
         return str(error)
+    except ValueError as error:
+        return f"`{shortened(one_line(source))}` is not a CEL condition: {error}"
     return None
 
 
@@ -124,14 +128,30 @@ def _environment() -> cel.Env:
     return cel.NewEnv(variables={name: kinds[type(fact)] for name, fact in NO_FACTS.items()})
 
 
+def _evaluation_message(raw: str) -> str:
+    """`NOT_FOUND: Key not found in map : "url"` → `key not found in map: "url"`."""
+    code, _, rest = _first_line(raw).partition(": ")
+    return as_clause((rest if code.isupper() else f"{code}: {rest}").replace(" : ", ": "))
+
+
 def _compiler_message(raw: str) -> str:
-    """`INVALID_ARGUMENT: ERROR: <input>:1:10: Syntax error: ...` → `at 1:10: syntax error: ...`."""
+    """`... ERROR: <input>:1:10: Syntax error: ...` → `at line 1, column 10: syntax error: ...`."""
     line = _first_line(raw).removeprefix("INVALID_ARGUMENT: ").removeprefix("ERROR: ")
     line = line.replace(" (in container '')", "")
     if line.startswith("<input>:"):
         row, column, message = line.removeprefix("<input>:").split(":", 2)
-        return f"at line {row}, column {column}: {message.strip().lower()}"
+        return f"at line {row}, column {column}: {as_clause(_in_plain_words(message.strip()))}"
     return line
+
+
+def _in_plain_words(message: str) -> str:
+    """Return what the compiler says without the words of its grammar."""
+    said = message.partition(" expecting {")[0].replace("'<EOF>'", "the end")
+    said = said.replace("token recognition error at:", "cannot read")
+    said = said.replace("mismatched input", "unexpected").replace("extraneous input", "unexpected")
+    if said.startswith("undeclared reference to '"):
+        return f"{said}; it may ask about {', '.join(NO_FACTS)}"
+    return said
 
 
 def _first_line(text: str) -> str:

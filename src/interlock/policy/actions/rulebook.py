@@ -186,11 +186,11 @@ class Matcher:
         invocation = command.invocation
         for flag in self.rule.unless_flags:
             if invocation.has(flag):
-                return f"`{flag}` makes it harmless"
+                return f"does not apply with `{flag}`"
         for globs, words in ((self._unless_operands, operands), (self._unless_words, command.argv)):
             for word in words if globs is not None else ():
                 if globs is not None and globs.matches(word.text.lower()):
-                    return f"`{word.text}` makes it harmless"
+                    return f"does not apply to `{word.text}`"
         return ""
 
 

@@ -1,7 +1,9 @@
 """What the policy file says about single actions: each field is a key."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
+
+from msgspec.structs import replace
 
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.config.key import (
@@ -118,6 +120,15 @@ class Carrier(Section):
     patch: tuple[str, ...] = key(
         "Parameters that hold a whole patch as text.", _PARAMETERS, default=()
     )
+
+
+def carriers_by_tool(carriers: Iterable[Carrier]) -> dict[str, frozenset[Carrier]]:
+    """Return everything that carriers say about each tool."""
+    carried: dict[str, set[Carrier]] = {}
+    for carrier in carriers:
+        for tool in carrier.tools:
+            carried.setdefault(tool, set()).add(replace(carrier, tools=()))
+    return {tool: frozenset(own) for tool, own in carried.items()}
 
 
 class Tools(Section, title="Which parameters hold commands and edits"):

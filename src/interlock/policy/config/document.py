@@ -122,8 +122,9 @@ class Policy(Section):
         more=(
             'A condition is written in CEL and may ask about `kind` ("command", "tool" or "edit"),'
             " `command`, `cwd`, `tool`, `params`, `path`, `content`, `diff_lines`, and what a"
-            " command line was read as: `commands` (each with `program`, `args`, `flags`,"
-            " `operands`, `line`, `via`) and `effects` (each with `kind`, `target`, `recursive`)."
+            " command line was read as: `commands` (each with `program`, `subcommand`, `args`,"
+            " `flags`, `operands`, `line`, `cwd`, `via`) and `effects` (each with `kind`, `target`,"
+            " `recursive`)."
             ' A rule can refuse, never allow; with `on_match = "allow-with-undo"` in place of'
             " `decision` a person is asked only about what could not be copied away first. The"
             " examples are run whenever the policy is loaded and by `interlock policy test`."

@@ -74,7 +74,7 @@ class Tighter(enum.Enum):
     STRONGER = "a stronger decision is stricter"
     FEWER = "fewer entries are stricter"
     MORE = "more entries are stricter"
-    KEPT = "a project may add entries, not change the ones below"
+    KEPT = "a project may add entries, not loosen the ones below"
     FIXED = "has one value only"
     USER_ONLY = "may be set in the user's file only"
 

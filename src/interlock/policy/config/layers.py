@@ -16,7 +16,7 @@ import msgspec
 from interlock.errors import PolicyError
 from interlock.model.review import ReviewMode, mode_of
 from interlock.model.verdict import Ranked
-from interlock.policy.config.action_sections import Carrier
+from interlock.policy.config.action_sections import Carrier, UserRule, carriers_by_tool
 from interlock.policy.config.complaints import is_table, joined, notation, shown, suggestion
 from interlock.policy.config.document import (
     KEY_BY_PATH,
@@ -33,6 +33,7 @@ from interlock.policy.config.key import (
     RULE_OUTCOMES,
     Budget,
     Choice,
+    Examples,
     Key,
     Money,
     NamedTables,
@@ -121,6 +122,7 @@ _PROFILE = Leaf("stops.profile")
 _COMPLETION = Leaf("reviews.completion")
 _GATES = "reviews.gates"
 _MODELS = "stops.models"
+_OWN_RULES = "rules"
 
 
 class Stack(NamedTuple):
@@ -210,15 +212,6 @@ def _leaves(key: Key, section: dict[str, Any]) -> Iterator[tuple[Leaf, Value]]:
         case _:
             if value is not None:
                 yield Leaf(key.path), value
-
-
-def carriers_by_tool(carriers: Iterable[Carrier]) -> dict[str, frozenset[Carrier]]:
-    """Return everything that carriers say about each tool."""
-    carried: dict[str, set[Carrier]] = {}
-    for carrier in carriers:
-        for tool in carrier.tools:
-            carried.setdefault(tool, set()).add(msgspec.structs.replace(carrier, tools=()))
-    return {tool: frozenset(own) for tool, own in carried.items()}
 
 
 def _assembled(values: Mapping[Leaf, Value]) -> Policy:
@@ -483,11 +476,36 @@ def _is_looser(key: Key, value: Value, *, than: Value) -> bool:
             return bool(_members(value) - _members(than))
         case Tighter.MORE:
             return bool(_members(than) - _members(value))
+        case Tighter.KEPT if key.path == _OWN_RULES:
+            return _is_entry_looser(UserRule.keys, value, than)
         case Tighter.KEPT | Tighter.FIXED | Tighter.USER_ONLY:
             # As JSON, because in a schema `true` is not 1.
             return notation(value) != notation(than)
         case _:
             assert_never(key.tighter)
+
+
+def _is_entry_looser(keys: Sequence[Key], value: Value, than: Value) -> bool:
+    """Compare two entries field by field: choices have ranks, and examples bind nobody."""
+    said, before = _said(keys, value), _said(keys, than)
+    for key in keys:
+        ranks = RULE_OUTCOMES if key.instead else getattr(key.shape, "values", ())
+        one, other = said.get(key.name), before.get(key.name)
+        if isinstance(key.shape, Examples) or notation(one) == notation(other):
+            continue
+        if one not in ranks or other not in ranks or ranks.index(one) < ranks.index(other):
+            return True
+    return False
+
+
+def _said(keys: Sequence[Key], entry: Value) -> dict[str, Any]:
+    """Return what an entry says, also by default; what stands in another's place is put there."""
+    fields: dict[str, Any] = {key.name: key.default for key in keys if not key.is_required}
+    fields |= entry if isinstance(entry, Mapping) else {}
+    for key in keys:
+        if key.instead is not None:
+            fields[key.name] = fields.pop(key.instead) or fields.get(key.name, key.default)
+    return fields
 
 
 def _members(value: Value) -> frozenset[object]:

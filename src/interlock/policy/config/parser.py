@@ -11,7 +11,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.gate_names import gate_in_our_names
-from interlock.policy.config.action_sections import Carrier
+from interlock.policy.config.action_sections import Carrier, carriers_by_tool
 from interlock.policy.config.complaints import (
     did_you_mean,
     is_list,
@@ -55,7 +55,6 @@ from interlock.policy.config.layers import (
     Leaf,
     Role,
     Value,
-    carriers_by_tool,
 )
 from interlock.policy.config.other_names import policy_in_our_names
 from interlock.policy.config.run_sections import ReviewGateEntry
@@ -67,6 +66,7 @@ from interlock.policy.config.toml_values import (
     json_table,
     json_value,
     parsed_table,
+    placed_in_file,
     schema_problem,
     text_problem,
 )
@@ -82,6 +82,7 @@ _MOST_COMPLAINTS = 200
 _MILLIONTH = decimal.Decimal("0.000001")
 _MONEY_PLACES = 6
 _RULES = "rules"
+_ALLOW = "allow"
 _ASKS = "require-confirmation"
 REVIEW_GATES = "reviews.gates"
 
@@ -123,9 +124,11 @@ class _Reader(msgspec.Struct):
     values: dict[Leaf, Value] = {}
     complaints: list[str] = []
     doubtful: set[str] = set()
+    text: str = ""
 
     def read(self, text: str) -> None:
         """Read every key of the file, then look at what its keys say together."""
+        self.text = text
         table = parsed_table(text)
         if isinstance(table, tuple):
             self.doubtful.update(KEY_BY_PATH)
@@ -382,7 +385,10 @@ class _Reader(msgspec.Struct):
         if not isinstance(value, str):
             self._mismatch(Text(kind), place, value)
         elif problem := text_problem(value, kind, self.compile_condition):
-            self._complain(place, problem)
+            is_condition = kind is TextKind.CONDITION
+            self._complain(
+                place, placed_in_file(problem, value, self.text) if is_condition else problem
+            )
         else:
             return canonical_permission(value) if kind is TextKind.KEY_PATH else value
         return None
@@ -419,6 +425,9 @@ class _Reader(msgspec.Struct):
         return self._refuse(shape, place, value, "too fine") if micro_usd is None else micro_usd
 
     def _refuse(self, shape: Scalar, place: str, value: object, why: str) -> None:
+        if isinstance(shape, Choice) and value == _ALLOW and "block" in shape.values:
+            self._complain(place, f"{shown(value)} is unknown; {_never_allows(shape)}")
+            return
         close = (
             nearest(str(value), (*shape.words, *shape.values))
             if isinstance(shape, Choice)
@@ -432,6 +441,16 @@ class _Reader(msgspec.Struct):
         is_hidden = isinstance(shape, Text) and shape.kind is TextKind.HIDDEN
         named = "the value" if is_hidden else shown(value)
         self._complain(place, f"{named} is {kind_of(value)}; expected {expected(shape)}")
+
+
+def _never_allows(shape: Choice) -> str:
+    """Say what to write in the place of `allow`."""
+    if "off" in shape.values:
+        return f"expected {expected(shape)}: a rule never allows, and `off` switches it off"
+    return (
+        f"expected {expected(shape)}: a rule never allows. `[destructive-ops.rules]` makes a"
+        " built-in rule milder, `destructive-ops.accepted-commands` accepts one command"
+    )
 
 
 def _hint(section: str, name: str) -> str:

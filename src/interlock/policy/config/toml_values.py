@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
@@ -202,12 +203,26 @@ def text_problem(text: str, kind: TextKind, compile_condition: CompileCondition)
     if not text.strip() and kind not in (TextKind.HIDDEN, TextKind.WORD):
         return f"{shown(text)} is empty; expected {kind.value}"
     if kind is TextKind.CONDITION:
-        problem = compile_condition(text)
-        return problem and f"{shown(text)} is not a CEL condition: {problem}"
+        return compile_condition(text)
     if kind in _FORMS:
         what, fits = _FORMS[kind]
         return None if fits(text) else f"{shown(text)} is not {what}; expected {kind.value}"
     return _PROBLEMS[kind](text) if kind in _PROBLEMS else None
+
+
+def placed_in_file(problem: str, condition: str, file: str) -> str:
+    """Return what is wrong with a condition, with the line and column of the file it stands in."""
+    found = re.search(r"at line (\d+), column (\d+):", problem)
+    if found is None:
+        return problem
+    row, column = int(found[1]), int(found[2])
+    line = condition.split("\n")[row - 1]
+    rows = [(at, text.find(line)) for at, text in enumerate(file.split("\n"), 1) if line in text]
+    # The same text may stand there twice, or with escapes.
+    place = f"line {row}, column {column} of the condition"
+    if len(rows) == 1 and line:
+        place = f"line {rows[0][0]}, column {rows[0][1] + column} of the file"
+    return problem.replace(found[0], f"at {place}:", 1)
 
 
 def canonical_permission(text: str) -> str:

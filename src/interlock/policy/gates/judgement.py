@@ -165,23 +165,27 @@ def settle(
 
 def observed_findings(findings: Sequence[Finding], policy: CompiledPolicy) -> Sequence[Finding]:
     """Return the findings, with those that are only observed as warnings that say so."""
-    rules, is_observing = policy.observed_rules, policy.config.mode == OBSERVE
-    if not is_observing and not rules:
+    if policy.config.mode != OBSERVE and not policy.observed_rules:
         return findings
     return [
-        each.observed if each.rule in rules or (is_observing and not _is_binding(each)) else each
+        each.observed if is_observed(each.gate, each.rule, each.severity, policy) else each
         for each in findings
     ]
 
 
-def _is_binding(finding: Finding) -> bool:
+def is_observed(gate: str, rule: str, severity: Severity, policy: CompiledPolicy) -> bool:
+    """Whether a rule only tells what it would have done."""
+    is_observing = policy.config.mode == OBSERVE
+    return rule in policy.observed_rules or (is_observing and not _is_binding(gate, rule, severity))
+
+
+def _is_binding(gate: str, rule: str, severity: Severity) -> bool:
     """Whether a finding counts in any mode.
 
     What is critical does, a person's word, a gate that broke, and what keeps agents from the
     policy, the ledger and the hooks themselves: whoever only looks on must not be blinded.
     """
-    gate, rule = finding.gate, finding.rule
-    if finding.severity is Severity.CRITICAL or gate in _BINDING or rule == f"{gate}.broken":
+    if severity is Severity.CRITICAL or gate in _BINDING or rule == f"{gate}.broken":
         return True
     if gate == protected_paths_gate.GATE.name:
         return any(part in rule for part in _OWN_PATHS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from interlock.commands.shell.command import Command, Effect
 from interlock.model.action import Action
@@ -12,6 +13,9 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.conditions import NO_FACTS, plain_facts
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.gates.contract import Gate
+
+FAILED: Final = " (the condition failed: "
+"""What a message says before the error of a condition that could not be evaluated."""
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -36,7 +40,7 @@ def _findings(policy: CompiledPolicy, **given: object) -> Iterator[Finding]:
     for rule, condition in policy.user_rules:
         answer = condition.ask(facts)
         if answer.holds:
-            because = f" (the condition failed: {answer.error})" if answer.error else ""
+            because = f"{FAILED}{answer.error})" if answer.error else ""
             yield Finding(
                 gate=GATE.name,
                 rule=rule.id,
@@ -59,12 +63,15 @@ def _command_facts(command: CommandLine) -> dict[str, object]:
 
 
 def _command(command: Command) -> dict[str, object]:
+    operands = [word.text for word in command.invocation.operands]
     return {
         "program": command.program,
+        "subcommand": operands[0] if operands else "",
         "args": [word.text for word in command.argv[1:]],
         "flags": sorted(command.invocation.flags),
-        "operands": [word.text for word in command.invocation.operands],
+        "operands": operands,
         "line": command.line,
+        "cwd": command.cwd or "",
         "via": list(command.frame.via),
     }
 

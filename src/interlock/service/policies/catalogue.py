@@ -7,10 +7,12 @@ from typing import Final
 
 import msgspec
 
-from interlock.model.verdict import Severity
+from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.action_sections import DestructiveOps
+from interlock.policy.config.key import OBSERVE
+from interlock.policy.gates.judgement import is_observed
 from interlock.service.policies.builtin_rules import (
     command_packs,
     packs_with_examples,
@@ -29,7 +31,9 @@ class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     pack: str
     decision: str
-    """A decision, or `off`."""
+    """A decision, `allow-with-undo`, `observe` or `off`."""
+    mode: str = "enforce"
+    """`observe` where it is only observed: it tells what it would have done."""
     severity: Severity
     reason: str
     remediation: str
@@ -41,7 +45,16 @@ def catalogue(gates: CompiledPolicy) -> tuple[CatalogueEntry, ...]:
     """Return the rules of all packs, then the kinds of credentials, then the user's own rules."""
     settings = gates.config.destructive_ops
     entries = [entry for pack in packs_with_examples() for entry in _of_pack(pack, settings)]
-    return (*entries, *_of_secrets(gates), *_of_user(gates))
+    every = (*entries, *_of_secrets(gates), *_of_user(gates))
+    return tuple(
+        msgspec.structs.replace(entry, mode=OBSERVE) if _is_observed(entry, gates) else entry
+        for entry in every
+    )
+
+
+def _is_observed(entry: CatalogueEntry, gates: CompiledPolicy) -> bool:
+    gate = {SECRETS: SECRETS, OWN_RULES: USER_RULES}.get(entry.pack, DESTRUCTIVE_OPS)
+    return entry.decision != _OFF and is_observed(gate, entry.id, entry.severity, gates)
 
 
 def pack_titles() -> dict[str, str]:

@@ -10,6 +10,7 @@ from interlock.model.action import Action, CommandAction, action_from_request
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.gates.judgement import judge
+from interlock.policy.gates.user_rules_gate import FAILED
 
 Example = str | Mapping[str, object]
 """A command line, or any other action as a request describes it."""
@@ -22,6 +23,20 @@ class RuleTest(msgspec.Struct, frozen=True, kw_only=True):
     example: str
     expected: bool
     fired: bool
+    error: str = ""
+    """Why the condition could not be evaluated: it counts as true then, and no example holds."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the rule matched as expected, because its condition says so."""
+        return self.fired is self.expected and not self.error
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, as the end of a sentence about the example."""
+        if self.error:
+            return f"makes the condition fail: {self.error}"
+        return "does not match" if self.expected else "matches"
 
 
 def pack_tests(gates: CompiledPolicy, packs: tuple[Pack, ...]) -> Iterator[RuleTest]:
@@ -43,24 +58,40 @@ def user_rule_tests(gates: CompiledPolicy) -> Iterator[RuleTest]:
 
 def failing_examples(gates: CompiledPolicy) -> list[str]:
     """Return a complaint per example of a user's rule that does not hold."""
-    return [_complaint(test) for test in user_rule_tests(gates) if test.fired != test.expected]
+    return [_complaint(test) for test in user_rule_tests(gates) if not test.holds]
 
 
 def _complaint(test: RuleTest) -> str:
-    field, does, should = (
-        ("match", "does not fire", "fire")
-        if test.expected
-        else ("not_match", "fires", "stay silent")
+    field, should = ("match", "match it") if test.expected else ("not_match", "ignore it")
+    return (
+        f"rules.{test.rule}.{field}: `{test.example}` {test.problem}; expected the rule to"
+        f" {should}{_remedy(test)}"
     )
-    return f"rules.{test.rule}.{field}: `{test.example}` {does}, expected the rule to {should}"
+
+
+def _remedy(test: RuleTest) -> str:
+    guard = ": ask first whether a value is there, such as `has(params.url) && …`"
+    return guard if test.error else ""
 
 
 def _tested(
     rule_id: str, examples: Sequence[Example], gates: CompiledPolicy, *, expected: bool
 ) -> Iterator[RuleTest]:
     for example in examples:
-        fired = any(finding.rule == rule_id for finding in judge(_action(example), gates).findings)
-        yield RuleTest(rule=rule_id, example=shown(example), expected=expected, fired=fired)
+        findings = judge(_action(example), gates).findings
+        messages = [each.message for each in findings if each.rule == rule_id]
+        errors = [
+            message.partition(FAILED)[2].removesuffix(")")
+            for message in messages
+            if FAILED in message
+        ]
+        yield RuleTest(
+            rule=rule_id,
+            example=shown(example),
+            expected=expected,
+            fired=bool(messages),
+            error=errors[0] if errors else "",
+        )
 
 
 def shown(example: Example) -> str:

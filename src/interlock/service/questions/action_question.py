@@ -74,8 +74,16 @@ class ActionQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def prepare(self, asking: Asking) -> Work[Decided[Answer]]:
         """Inspect the action, and have the gates judge it."""
         asked = asking.of_run(self.run_id)
-        prepared = PreparedAction(asked, self, asked.context.judgements.of(self.action))
+        question = self._in_workspace(asked.run.workspace)
+        prepared = PreparedAction(asked, question, asked.context.judgements.of(question.action))
         return asked.work(prepared.decide, charged=prepared.scopes)
+
+    def _in_workspace(self, workspace: str | None) -> ActionQuestion:
+        """Return the question about a command in the run's folder, where none was named."""
+        action = self.action
+        if not isinstance(action, CommandAction) or action.cwd is not None or workspace is None:
+            return self
+        return replace(self, action=replace(action, cwd=workspace))
 
 
 class PreparedAction:
