@@ -273,6 +273,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
     if hold is None:
         return None
     question = open_question(ledger, hold.approval, now)
+    why = " --reason TEXT" if hold.kind is HoldKind.STOP else ""
     named = "--all" if state.id == LEDGER_RUN else code_of(state.id)
     return Held(
         run=state.id,
@@ -285,7 +286,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
             (f"interlock resume {named} --reason TEXT",)
             if question is None
             else (
-                f"interlock approve {code_of(question)} --reason TEXT",
+                f"interlock approve {code_of(question)}{why}",
                 f"interlock deny {code_of(question)}",
             )
         ),
