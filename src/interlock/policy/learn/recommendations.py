@@ -325,7 +325,7 @@ def _failing(subject: _Subject, calls: _Sum, worst: tuple[str, _Sum] | None) -> 
     return _recommendation(
         RecommendationKind.FAILING_TOOL,
         subject,
-        title=f"`{subject.name}` fails {percent} %of the time{behind}: see to it",
+        title=f"`{subject.name}` fails {percent} % of the time{behind}: see to it",
         reason=f"{calls.count} of {calls.of} calls failed, in {_runs(len(calls.entries))}{often}",
         evidence=calls.evidence,
         count=calls.count,
