@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from interlock import hook_asker, settings
 from server.hook_process import Home, home, sessions
+from service.ledgers import CHEAP, PASSPHRASE
 
 __all__ = ["home"]
 
@@ -65,6 +66,26 @@ def test_a_server_that_hooks_started_makes_room_for_one_with_a_console(home: Hom
     assert (told["pid"], told["url"] is None) == (server.pid, False)
     assert started.pid != server.pid
     assert refused.returncode == 2
+
+
+def test_while_all_runs_are_halted_no_session_does_anything_or_begins(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with home.served():
+        before = home.hook(HARMLESS)
+        with home.ledger(monkeypatch) as interlock:
+            interlock.set_up("anna", PASSPHRASE, cost=CHEAP)
+            token = interlock.unlock("anna", PASSPHRASE)
+            interlock.halt_all(token=token, reason="the token leaked")
+        halted = [home.hook({**HARMLESS, "session": each, "key": "k"}) for each in ("s1", "s2")]
+        with home.ledger(monkeypatch) as interlock:
+            interlock.lift_all(token=token, reason="it is replaced")
+        after = [home.hook({**HARMLESS, "session": each, "key": "l"}) for each in ("s1", "s2")]
+
+    assert before.returncode == 0
+    assert [each.returncode for each in halted] == [2, 2]
+    assert all(b"all runs are halted: the token leaked" in each.stderr for each in halted)
+    assert [each.returncode for each in after] == [0, 0]
 
 
 def test_of_two_hooks_at_once_one_starts_the_server(
