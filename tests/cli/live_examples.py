@@ -50,7 +50,7 @@ class Process:
     """An example at work."""
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` closes it
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self.process = subprocess.Popen(
             program(words),
             stdin=subprocess.PIPE,
