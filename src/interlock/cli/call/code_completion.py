@@ -6,11 +6,14 @@ the ledger cannot be read so, as one in Postgres cannot, there is nothing to off
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
+import apsw
 import click
 from click.shell_completion import CompletionItem
 
@@ -20,7 +23,7 @@ from interlock.cli.text.tables import cut
 from interlock.ledger.abbreviations import found_run
 from interlock.ledger.chain import records_of
 from interlock.ledger.key_file import KeyFile
-from interlock.ledger.stores.sqlite_reader import only_read
+from interlock.ledger.stores.sqlite import SqliteRows
 from interlock.ledger.transaction import caught_up, chain_from_snapshot
 from interlock.model.approval import Approval, Subject
 from interlock.model.recommendation import RecommendationState
@@ -39,6 +42,7 @@ _MOST_READ: Final = 5
 """The records of so many runs are looked through."""
 _LAST_RECORDS: Final = 2000
 _WIDEST: Final = 70
+_PATIENCE_MS: Final = 200
 
 Known = Iterable[tuple[str, str]]
 """Ids, each with what a person knows it by."""
@@ -60,7 +64,7 @@ class Code(click.ParamType[str]):
     ) -> list[CompletionItem[str]]:
         """Return what is found that begins like this; nothing where anything goes wrong."""
         try:
-            with ctx.scope(cleanup=False), only_read(Path(chosen_place()).expanduser()) as rows:
+            with ctx.scope(cleanup=False), _only_read(Path(chosen_place()).expanduser()) as rows:
                 known = dict(islice(self._find(rows, ctx), _MOST))
         except Exception:  # noqa: BLE001 - whoever presses Tab is in the middle of a line
             known = {}
@@ -90,6 +94,22 @@ def with_codes(command: click.Command, path: str) -> click.Command:
         for name, inner in command.commands.items():
             with_codes(inner, f"{path} {name}")
     return command
+
+
+@contextmanager
+def _only_read(path: Path) -> Generator[Rows]:
+    """Open a ledger's rows as they are, unchecked: no file is made, changed or brought up to date.
+
+    It is for what is shown, never for a decision.
+    """
+    file = path.resolve()
+    # While nobody has it open there is no such file, and to look must not make one.
+    is_open = file.with_name(f"{file.name}-wal").exists()
+    address = f"file:{quote(str(file))}?{'mode=ro' if is_open else 'immutable=1'}"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    with closing(apsw.Connection(address, flags=flags)) as connection:
+        connection.set_busy_timeout(_PATIENCE_MS)
+        yield SqliteRows(connection)
 
 
 def _begun(incomplete: str, code: str, thing_id: str) -> str | None:
