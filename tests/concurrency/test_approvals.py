@@ -230,7 +230,7 @@ def test_closing_and_opening_everything_between_the_steps_changes_nothing(place:
         assert [each.id for each in interlock.approvals()] == [waiting.approval_id]
     with place.opened() as interlock:
         _decide(interlock, waiting.approval_id or "", token, grants=True)
-    with place.opened() as interlock, pytest.raises(DecidedError, match="granted already, by ada"):
+    with place.opened() as interlock, pytest.raises(DecidedError, match="approved already, by ada"):
         _decide(interlock, waiting.approval_id or "", token, grants=False)
     place.clock.advance(seconds=1)
     used = _asked(place, run, FORCE)

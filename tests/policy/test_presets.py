@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from interlock.errors import PolicyError
 from interlock.policy.config.document import KEY_BY_PATH, MergedPolicy, Policy
 from interlock.policy.config.key import PRESETS
-from interlock.policy.config.layers import KnownRules, Layer, Role, loosened_places, merge
+from interlock.policy.config.layers import KnownRules, Layer, Role, merge
 from interlock.policy.config.parser import read_layer
+from interlock.policy.config.policy_changes import loosened_places
 from interlock.policy.config.reference import project_starter, starter, user_starter
 from interlock.service.policies.builtin_rules import (
     builtin_layer,

@@ -22,8 +22,11 @@ from interlock.model.recommendation import (
     RetrospectiveKind,
 )
 from interlock.model.verdict import Decision, Severity, strictest
-from interlock.policy.config.layers import loosened_places
-from interlock.policy.config.policy_changes import loosenings_between, policy_changes_between
+from interlock.policy.config.policy_changes import (
+    loosened_places,
+    loosenings_between,
+    policy_changes_between,
+)
 from interlock.policy.gates.judgement import judge
 from interlock.policy.learn.recommendations import policy_after, recommendations_from
 from interlock.service.policies.builtin_rules import known_rules, packs_with_examples

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from interlock.policy.config.document import KEYS, Policy
 from interlock.policy.config.key import Choice, Flag, Key, Money, Number, Texts, Tighter
-from interlock.policy.config.layers import loosened_places
+from interlock.policy.config.policy_changes import loosened_places
 from policy.files import KNOWN, merged, toml
 from policy.strictness import loosened_parts
 

@@ -131,7 +131,7 @@ def test_a_held_run_has_one_question_to_an_operator(
         interlock.approve(question, token=agent, note="fine")
     _check_held(run)
     interlock.approve(question, token=operator, note="fine")
-    with pytest.raises(DecidedError, match="granted already"):
+    with pytest.raises(DecidedError, match="approved already"):
         interlock.deny(question, token=operator)
     assert run.step().goes_on
 

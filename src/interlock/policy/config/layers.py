@@ -117,7 +117,6 @@ class Layer(NamedTuple):
 
 _PERMISSIONS = Leaf("layers.project-may-loosen")
 _PRESET = Leaf("preset")
-_PRICES = "budgets.prices"
 _PROFILE = Leaf("stops.profile")
 _COMPLETION = Leaf("reviews.completion")
 _GATES = "reviews.gates"
@@ -336,7 +335,7 @@ def _refusals(
         is_certain = below.doubtful.isdisjoint((leaf.key_path, leaf.key.switch))
         if floor is None or not is_certain or _permits(permissions, leaf.path):
             continue
-        if _is_looser(leaf.key, value, than=floor):
+        if is_looser(leaf.key, value, than=floor):
             origin = below.origins.get(leaf)
             difference = _difference(leaf, value, floor)
             yield (
@@ -413,16 +412,16 @@ def profile_value(profile: str, key: Key) -> Value:
 
 def _floor_beneath(leaf: Leaf, below: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
     """Return the value that the layers above must not loosen, or nothing where they are free."""
-    return None if _is_off(leaf, below) else _standing(leaf, below, known)
+    return None if is_off(leaf, below) else standing(leaf, below, known)
 
 
-def _is_off(leaf: Leaf, values: Mapping[Leaf, Value]) -> bool:
+def is_off(leaf: Leaf, values: Mapping[Leaf, Value]) -> bool:
     """Tell whether a gate is off: nothing that is set for it can take anything away then."""
     switch = leaf.key.switch
     return switch is not None and values.get(Leaf(switch)) is False
 
 
-def _standing(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
+def standing(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Value | None:
     """Return what a place holds, also where nobody wrote it down."""
     match leaf.key.shape:
         case NamedValues(names=NameKind.COMMAND_RULE):
@@ -433,35 +432,7 @@ def _standing(leaf: Leaf, values: Mapping[Leaf, Value], known: KnownRules) -> Va
             return values.get(leaf)
 
 
-def loosened_places(old: Policy, new: Policy, known: KnownRules) -> Iterator[Leaf]:
-    """Yield every place in which a policy is looser than another that counted before.
-
-    What is hidden is passed over: a stored policy has lost it.
-    """
-    before, after = leaves_of(old), leaves_of(new)
-    for leaf in sorted(before.keys() | after.keys(), key=Leaf.order):
-        if is_hidden(leaf) or _is_off(leaf, before):
-            continue
-        floor, value = _standing(leaf, before, known), _standing(leaf, after, known)
-        if floor is None:
-            # Where nothing stood, something more is a limit more, unless it can be either.
-            is_looser = leaf.key.tighter is Tighter.USER_ONLY and not _is_first_price(
-                leaf, value, known
-            )
-        else:
-            is_looser = value is None or _is_looser(leaf.key, value, than=floor)
-        if is_looser:
-            yield leaf
-
-
-def _is_first_price(leaf: Leaf, value: Value | None, known: KnownRules) -> bool:
-    """Whether a model whose cost nobody knew is given one; for free would be looser."""
-    if leaf.key_path != _PRICES or leaf.entry not in known.unpriced_models:
-        return False
-    return isinstance(value, Mapping) and any(value.values())
-
-
-def _is_looser(key: Key, value: Value, *, than: Value) -> bool:
+def is_looser(key: Key, value: Value, *, than: Value) -> bool:
     """Compare two values; where neither is tighter, any change is looser."""
     match key.tighter:
         case Tighter.TRUE:

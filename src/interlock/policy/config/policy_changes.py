@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from typing import Final
 
 from interlock.policy.config.complaints import is_list, is_table, notation, shortened
 from interlock.policy.config.document import Policy
-from interlock.policy.config.key import in_short
+from interlock.policy.config.key import Tighter, in_short
 from interlock.policy.config.layers import (
     KnownRules,
     Leaf,
+    Value,
     is_hidden,
+    is_looser,
+    is_off,
     leaves_of,
-    loosened_places,
+    standing,
     visible_value,
 )
+
+_PRICES: Final = "budgets.prices"
 
 
 def in_words(value: object) -> str:
@@ -53,6 +59,34 @@ def policy_changes_between(old: Policy, new: Policy) -> tuple[str, ...]:
 def loosenings_between(old: Policy, new: Policy, known: KnownRules) -> tuple[str, ...]:
     """Return a line per place in which the new policy is looser than the old one."""
     return _changes(_visible_places(old), _visible_places(new), loosened_places(old, new, known))
+
+
+def loosened_places(old: Policy, new: Policy, known: KnownRules) -> Iterator[Leaf]:
+    """Yield every place in which a policy is looser than another that counted before.
+
+    What is hidden is passed over: a stored policy has lost it.
+    """
+    before, after = leaves_of(old), leaves_of(new)
+    for leaf in sorted(before.keys() | after.keys(), key=Leaf.order):
+        if is_hidden(leaf) or is_off(leaf, before):
+            continue
+        floor, value = standing(leaf, before, known), standing(leaf, after, known)
+        if floor is None:
+            # Where nothing stood, something more is a limit more, unless it can be either.
+            looser = leaf.key.tighter is Tighter.USER_ONLY and not _is_first_price(
+                leaf, value, known
+            )
+        else:
+            looser = value is None or is_looser(leaf.key, value, than=floor)
+        if looser:
+            yield leaf
+
+
+def _is_first_price(leaf: Leaf, value: Value | None, known: KnownRules) -> bool:
+    """Whether a model whose cost nobody knew is given one; for free would be looser."""
+    if leaf.key_path != _PRICES or leaf.entry not in known.unpriced_models:
+        return False
+    return isinstance(value, Mapping) and any(value.values())
 
 
 def _changes(
