@@ -78,6 +78,7 @@ class Scene(NamedTuple):
             checked=None,
             policy="8381c1605f2240aa",
             frozen=None,
+            halted=None,
         )
 
 

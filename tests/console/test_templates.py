@@ -42,6 +42,7 @@ _FRAME = Frame(
     checked=None,
     policy="8381c1605f2240aa",
     frozen=None,
+    halted=None,
 )
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _SECOND = 1_000_000

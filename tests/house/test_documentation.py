@@ -62,10 +62,12 @@ def generated() -> ModuleType:
     "sample", list(samples()), ids=lambda sample: f"{sample.page}: {sample.command}"
 )
 def test_every_sample_shows_what_is_really_printed(sample: Sample, tmp_path: Path) -> None:
+    folder = tmp_path / "app"
+    folder.mkdir()
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "INTERLOCK_CONFIG_HOME": str(tmp_path),
+        "INTERLOCK_CONFIG_HOME": str(tmp_path / "config"),
         "COLUMNS": "80",
     }
 
@@ -73,7 +75,7 @@ def test_every_sample_shows_what_is_really_printed(sample: Sample, tmp_path: Pat
         ["bash", "-c", sample.command],
         capture_output=True,
         text=True,
-        cwd=tmp_path,
+        cwd=folder,
         env=environment,
         check=False,
         timeout=LONG_ENOUGH_S,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock import hook_asker, settings
+from interlock import hook_asker, load_policy, settings
 from server.hook_process import Home, home, sessions
 from service.ledgers import CHEAP, PASSPHRASE
 
@@ -23,10 +23,10 @@ __all__ = ["home"]
 HARMLESS = {"session": "s1", "action": {"command": "ls"}, "key": "call-1"}
 DANGEROUS = {"session": "s1", "action": {"command": "rm -rf /"}}
 STRICT = """
-[[commands.rules]]
+[[rules]]
 id = "no-ls"
-pattern = "^ls$"
-decision = "block"
+when = 'commands.exists(c, c.program == "ls")'
+decision = "deny"
 message = "no"
 """
 CLAIM = {"session": "s1", "stop": {"text": "Done: all tests pass."}}
@@ -86,6 +86,40 @@ def test_while_all_runs_are_halted_no_session_does_anything_or_begins(
     assert [each.returncode for each in halted] == [2, 2]
     assert all(b"all runs are halted: the token leaked" in each.stderr for each in halted)
     assert [each.returncode for each in after] == [0, 0]
+
+
+def test_a_server_takes_up_what_changes_in_the_policy_before_its_next_answer(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = home.folder / "config" / "interlock" / "policy.toml"
+    project = home.folder / "interlock.toml"
+    own.parent.mkdir(parents=True)
+
+    def code(key: str, session: str = "s1") -> int:
+        return home.hook({**HARMLESS, "session": session, "key": key}).returncode
+
+    with home.served():
+        codes = [code("before")]
+        own.write_text(STRICT)
+        codes += [code("stricter"), code("in a new session", "s2")]
+        with home.ledger(monkeypatch) as interlock:
+            interlock.set_up("anna", PASSPHRASE, cost=CHEAP)
+        own.write_text("")
+        codes += [code("looser, which an operator has to adopt")]
+        own.write_text("[[rules")
+        codes += [code("broken: the last good one counts")]
+        own.write_text(STRICT)
+        with home.ledger(monkeypatch) as interlock:
+            token = interlock.unlock("anna", PASSPHRASE)
+            own.write_text("")
+            interlock.adopt(load_policy(user=own, project=None), token=token)
+        codes += [code("adopted in another process")]
+        project.write_text(STRICT)
+        codes += [code("a project's, which a new session finds", "s3")]
+        project.write_text(STRICT.replace("deny", "warn"))
+        codes += [code("milder than before, stricter than the user's", "s3")]
+
+    assert codes == [0, 2, 2, 2, 2, 0, 2, 0]
 
 
 def test_of_two_hooks_at_once_one_starts_the_server(

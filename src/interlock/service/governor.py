@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar, cast
 
 from interlock import settings
-from interlock.errors import UnavailableError
+from interlock.errors import NotPermittedError, PolicyError, UnavailableError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.own_places import NOWHERE, OwnPlaces
 from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.promised_answer import completed
-from interlock.model.run import RunState
+from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, PatientClock
-from interlock.service.policies.policy_files import load_policy
+from interlock.service.policies.policy_files import PolicyFiles
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
 from interlock.service.records.adoption import adopt, adopt_for_project, check_adoption
 from interlock.service.records.approvals import wait_for_decision
@@ -49,6 +49,7 @@ class Governor:
         undo_store: Path | None = None,
         own_places: OwnPlaces | None = None,
         asker: Principal | None = None,
+        follows: PolicyFiles | None = None,
     ) -> None:
         self.ledger = ledger
         """Where everything is recorded."""
@@ -70,6 +71,8 @@ class Governor:
         """The projects whose policy is known to be on record."""
         self._known: dict[str, RunState] = {}
         """Runs as they were when last looked up, for what never changes in them."""
+        self._files: dict[str | None, PolicyFiles] = {} if follows is None else {None: follows}
+        """Where policies are read from again when that has changed, by the same."""
 
     def answer(self, question: Question[A], principal: Principal | None = None) -> A:
         """Answer a question that somebody asks, or the agent of its run."""
@@ -116,6 +119,8 @@ class Governor:
         A run goes by the places that were recorded when it began.
         """
         own = project if project in self._policies else None
+        if own in self._files:
+            self._take_changes(own)
         if own not in self._on_record:
             self._put_on_record(own, project, self._opener)
         return self._context(own, None if places in (self._own_places, NOWHERE) else places)
@@ -148,8 +153,31 @@ class Governor:
         root = found.project_file.parent
         digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
         project = f"{root.name if named == _NO_PROJECT else named}-{digest}"
-        self.adopt(load_policy(user=found.user, project=found.project), project)
+        files = PolicyFiles(found.project)
+        self.adopt(files.policy(), project)
+        if None in self._files:
+            self._files[project] = files
         return project
+
+    def _take_changes(self, own: str | None) -> None:
+        """Judge by what the policy's files say now.
+
+        What is looser waits until an operator has adopted it, what cannot be read until it can:
+        until then the policy stays as it was.
+        """
+        files = self._files[own]
+        traces = files.traces()
+        if traces == files.seen and files.refused_under is None:
+            return
+        counts = self.ledger.state(LEDGER_RUN)
+        counted = "" if counts is None else counts.policy_hash
+        if traces == files.seen and files.refused_under == counted:
+            return
+        files.seen, files.refused_under = traces, None
+        try:
+            self.adopt(files.policy(), own)
+        except (NotPermittedError, PolicyError):
+            files.refused_under = counted
 
     def has_policy_of(self, project: str) -> bool:
         """Whether a project has a policy of its own here."""

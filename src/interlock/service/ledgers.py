@@ -33,7 +33,7 @@ from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.run import LEDGER_RUN
 from interlock.ports import Clock, Rows, Store
 from interlock.service.governor import Governor
-from interlock.service.policies.policy_files import AnyPolicy, policy_given
+from interlock.service.policies.policy_files import AnyPolicy, PolicyFiles, policy_given
 from interlock.service.records.context import SystemClock
 
 _MEMORY = ":memory:"
@@ -50,10 +50,12 @@ def open_governor(
     keys: FilePath | None = None,
     undo_store: FilePath | None = None,
     principal: Principal | None = None,
+    follows: PolicyFiles | None = None,
 ) -> Governor:
     """Open a ledger with the policy that counts here, unless other ones are given.
 
-    `principal` is who opens it; whoever decides proves that each time.
+    `principal` is who opens it; whoever decides proves that each time. `follows` are the files
+    that `policy` was read from, for a process that has to take up what changes in them.
     """
     if principal is not None and principal.kind not in (PrincipalKind.AGENT, PrincipalKind.USER):
         raise NotPermittedError(
@@ -86,6 +88,7 @@ def open_governor(
             undo_store=undo_store,
             own_places=own,
             asker=principal,
+            follows=follows,
         )
         if is_passing:
             weakref.finalize(ledger, _remove, undo_store)

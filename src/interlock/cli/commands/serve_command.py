@@ -29,7 +29,7 @@ from interlock.service.governor import Governor
 from interlock.service.ledgers import open_governor
 from interlock.service.people.credentials import has_operator
 from interlock.service.people.operators import check_setup
-from interlock.service.policies.policy_files import load_policy
+from interlock.service.policies.policy_files import PolicyFiles
 from interlock.views import units
 from interlock.views.check_results import ReplayResult
 
@@ -247,9 +247,8 @@ def entry_link(desk: Desk, listening: Listening, token: str) -> str:
 
 def _governor(place: str) -> Governor:
     """Open the ledger under the user's own policy: what a folder says is for runs in it."""
-    return open_governor(
-        place, policy=load_policy(user=settings.current_places().user, project=None)
-    )
+    files = PolicyFiles()
+    return open_governor(place, policy=files.policy(), follows=files)
 
 
 def _replayed(governor: Governor, run_id: str) -> ReplayResult:

@@ -113,6 +113,27 @@ def _policy_of(_traces: settings.PolicyTraces) -> CompiledPolicy:
     return load_policy(user=places.user, project=places.project)
 
 
+class PolicyFiles:
+    """The user's policy and those of a project, for whoever outlives a change of them."""
+
+    def __init__(self, project: Sequence[Path] = ()) -> None:
+        self._project = project
+        self.seen = self.traces()
+        """How the files were when they were last read."""
+        self.refused_under: str | None = None
+        """The policy that counted when what they say was refused; None where it was not."""
+
+    def traces(self) -> tuple[settings.FileTrace, ...]:
+        """Return what changes with the files."""
+        files = (settings.current_user_file(), *self._project)
+        return tuple(settings.file_trace(str(file)) for file in files)
+
+    def policy(self) -> CompiledPolicy:
+        """Return the policy as they have it now."""
+        project = [file for file in self._project if file.exists()]
+        return load_policy(user=settings.current_places().user, project=project)
+
+
 @cache
 def default_policy() -> CompiledPolicy:
     """Return the gates of the built-in policy."""
