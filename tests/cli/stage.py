@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from cli.asking import as_person
 from cli.control import a_stuck_run, steps_along
 from cli.ledgers import a_question, a_story
 from cli.looping import a_loop
@@ -85,6 +86,12 @@ def _a_shell_run(stack: ExitStack, place: str, folder: Path) -> Stage:
 
 def _a_stuck_run(stack: ExitStack, place: str, _folder: Path) -> Stage:
     return Stage({RUN: stack.enter_context(a_stuck_run(place)).run.id})
+
+
+def _all_halted(stack: ExitStack, place: str, folder: Path) -> Stage:
+    at = _a_stuck_run(stack, place, folder)
+    as_person("halt", "--all", "--reason", "the token leaked")
+    return at
 
 
 def _a_review(stack: ExitStack, place: str, folder: Path) -> Stage:
@@ -205,6 +212,7 @@ _STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
     "approve": _a_question,
     "deny": _a_question,
     "explain": _a_stuck_run,
+    "resume --all": _all_halted,
     "resume": _a_stuck_run,
     "replay": _a_stuck_run,
     "review open": _a_review,

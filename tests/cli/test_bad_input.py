@@ -65,7 +65,7 @@ def test_errors_are_json_when_json_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["halt", "--json", "--reason", "x"], "Missing argument 'RUN'."),
+        (["replay", "--json"], "Missing argument 'RUN'."),
         (["runs", "--json", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
         (["oparator", "--json"], "there is no command `oparator`: did you mean `operator`?"),
         (

@@ -21,7 +21,6 @@ from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.command_group import GROUPS, SUMMARIES, cli
 from interlock.model.verdict import Decision
-from service.ledgers import PASSPHRASE
 from terminal import own_terminal
 
 CODES = {
@@ -341,7 +340,7 @@ def test_help_on_what_is_no_command_is_misuse() -> None:
 
 def test_a_passphrase_that_is_too_short_is_told_before_it_is_typed_again(place: str) -> None:
     with pytest.MonkeyPatch.context() as patched, own_terminal(patched) as type_in:
-        type_in("short", PASSPHRASE)
+        type_in("short", "short", "short")
         result = interlock("setup")
 
     assert result.exit_code == ExitCode.MISUSED

@@ -129,9 +129,10 @@ def test_a_refused_action_is_blocked_with_what_the_person_said(
 
     assert denied.state is ApprovalState.DENIED
     assert answer.decision is Decision.BLOCK
-    assert answer.reasons[-1] == (
-        "a person was asked and said no: use a branch; do it another way, or finish and say what"
-        " is left"
+    assert answer.reasons == (
+        "overwrites what others see on the remote",
+        "a person was asked and said no: use a branch; do not bring the same about another way: go"
+        " on with something else, or finish and say what is left",
     )
     assert run.command(_FORCE).decision is Decision.BLOCK
     assert interlock.approvals() == []
@@ -141,7 +142,7 @@ def test_a_refusal_without_a_word_blocks_as_well(interlock: Interlock, operator:
     run = interlock.run("t")
     interlock.deny(_asked(run.command(_FORCE)), token=operator)
 
-    assert "a person was asked and said no; do it" in run.command(_FORCE).reasons[-1]
+    assert "a person was asked and said no; do not bring" in run.command(_FORCE).reasons[-1]
 
 
 def test_silence_is_not_consent(interlock: Interlock, operator: str, clock: HandClock) -> None:

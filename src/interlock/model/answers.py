@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Never
+from typing import Final, Never
 
 import msgspec
 
@@ -21,6 +21,9 @@ from interlock.model.review import (
 from interlock.model.step import Checkpoint, ContinueDecision, StepContext, StepDecision
 from interlock.model.stop import StopDecision, StopOutcome
 from interlock.model.verdict import Decision, Verdict, decision_glance, no_truth
+
+_PERSON: Final = "approval"
+"""The gate that knows what a person has said."""
 
 
 class Answer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +59,14 @@ class Answer(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why, in words that an agent can act on."""
+        findings = self.verdict.findings
+        # Once a person has said no, no rule's advice on how to do it otherwise stands beside it.
+        said = {each.gate for each in findings} & {_PERSON}
         return tuple(
-            f"{each.message}; {each.remediation}" if each.remediation else each.message
-            for each in self.verdict.findings
+            f"{each.message}; {each.remediation}"
+            if each.remediation and (not said or each.gate in said)
+            else each.message
+            for each in findings
         )
 
     def _glance(self) -> Glance:

@@ -105,7 +105,7 @@ class OwnTools:
 _NEXT: Final = {
     "pending": "go on with something else: a person has not decided yet",
     "granted": "make exactly the same call again, once",
-    "denied": "do it another way, or finish and say what is left",
+    "denied": "leave it: go on with something else, or finish and say what is left",
 }
 
 

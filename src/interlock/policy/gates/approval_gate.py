@@ -21,7 +21,10 @@ def _of_facts(facts: Facts, _policy: CompiledPolicy) -> Iterator[Finding]:
         decision=Decision.BLOCK,
         severity=Severity.HIGH,
         message=f"a person was asked and said no{note}",
-        remediation="do it another way, or finish and say what is left",
+        remediation=(
+            "do not bring the same about another way: go on with something else, or finish and say"
+            " what is left"
+        ),
     )
 
 
