@@ -32,7 +32,9 @@ _ACTIONS = st.one_of(
 
 
 def steps(line: str, *options: str) -> list[dict[str, object]]:
-    result = interlock("check", "command", "--explain", "--json", line, *options)
+    result = interlock(
+        "check", "command", "--explain", "--json", "--cwd", "/src/app", line, *options
+    )
     return json.loads(result.stdout)["steps"]
 
 
@@ -43,7 +45,9 @@ def texts(stage: str, line: str, *options: str) -> list[str]:
 def test_shows_the_whole_way() -> None:
     line = "rm -rf build && sudo bash -c 'git push --force'"
 
-    assert interlock("check", "command", "--explain", line).stdout == snapshot("""\
+    result = interlock("check", "command", "--explain", "--cwd", "/src/app", line)
+
+    assert result.stdout == snapshot("""\
 ASK  a person must approve first
 
   overwrites what others see on the remote

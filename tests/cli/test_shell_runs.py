@@ -268,13 +268,11 @@ def test_who_does_not_wait_is_told_what_comes_next(run: str) -> None:
     assert "a person must approve first" in told.stderr
 
 
-def test_a_command_that_waits_for_a_person_asks_once(run: str) -> None:
+def test_a_command_that_waits_for_a_person_asks_once(place: str, run: str) -> None:
     waited = interlock("run", "exec", "--wait", "1s", "--", "git", "push", "--force")
 
     assert waited.exit_code == 3
-    shown = json.loads(interlock("show", run, "--json").stdout)
-    assert shown["id"] == run
-    assert shown["decisions"] == {"require_confirmation": 1}
+    assert state_of(place, run).decisions == {"require-confirmation": 1}
 
 
 def test_an_agent_is_asked_whether_it_is_done(run: str) -> None:

@@ -117,7 +117,7 @@ def test_whoever_denies_is_told_that_the_run_stays_stopped(place: str) -> None:
     assert "  asks     go on with: escape the quotes\n" in inbox
     assert f"  look     interlock explain {stuck.run.id}\n" in inbox
     assert inbox.endswith(
-        f"interlock approve {code_of(stuck.question)} lets it go on,"
+        f"interlock approve {code_of(stuck.question)} --reason TEXT lets it go on,"
         f" interlock deny {code_of(stuck.question)} stops it\n"
     )
     said = denied.stdout.replace(code_of(stuck.run.id), "<run>")

@@ -16,6 +16,7 @@ from interlock import Answer, Approval, Decision, Interlock, NotPermittedError, 
 from interlock.errors import DecidedError
 from interlock.model.approval import ApprovalState
 from interlock.model.events import ApprovalDecided
+from interlock.views.timeline import STATES
 
 FORCE = "git push --force"
 FORCE_ELSEWHERE = "git push --force origin other"
@@ -47,7 +48,7 @@ def test_of_many_who_decide_at_once_one_does_and_the_others_are_told_who(place: 
         winner = (won[0].decided_by or "").partition(":")[2]
         assert outcomes.index(won[0]) == int(winner.partition("-")[2])
         assert {str(each) for each in late} == {
-            f"approval `{approval}` was {won[0].state.value} already, by {winner}"
+            f"approval `{approval}` was {STATES[won[0].state][0]} already, by {winner}"
         }
         assert [type(each) for each in outcomes[PEOPLE:]] == [NotPermittedError] * len(agents)
         assert interlock.ledger.rows.approval(approval) == won[0]

@@ -15,6 +15,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from msgspec.structs import replace
 from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -84,11 +85,12 @@ def test_whoever_says_which_action_a_call_is_has_that_judged(
     work: Work, model: ScriptedModel, interlock: Interlock, run: Run, folder: Path
 ) -> None:
     model.script = [calls("shell", command="echo hi"), Reply("All done.")]
-    action = CommandAction(command="git push --force")
+    # Where no folder is named, it is the run's own.
+    action = CommandAction(command="git push --force", cwd=str(folder))
 
     def action_of(tool: str, arguments: object) -> CommandAction:
         assert (tool, arguments) == ("shell", {"command": "echo hi"})
-        return action
+        return replace(action, cwd=None)
 
     work(run, folder, action_of=action_of)
 

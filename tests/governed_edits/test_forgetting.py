@@ -263,6 +263,8 @@ def test_the_list_tells_sizes_and_how_to_forget(store: Path) -> None:
     assert re.fullmatch(rf"{code_of(undo_id)} +\d+ s +{size_bytes} bytes  a\.txt", lines[1])
     assert lines[2:] == [
         "",
+        f"to put one back, such as the first: interlock undo {code_of(undo_id)}",
+        "",
         f"the store holds 1 entry, {size_bytes} bytes; to delete what is old:"
         " interlock undo --prune 30d",
     ]
@@ -272,9 +274,9 @@ def test_the_list_tells_sizes_and_how_to_forget(store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--prune", "30", "--list"], "or `--list`, or `--prune AGE`"),
-        (["--prune", "30", "an-id"], "or `--list`, or `--prune AGE`"),
-        (["--prune", "30", "--run", "a"], "`--run` goes with `--list`"),
+        (["--prune", "30", "--list"], "`--list` and `--prune AGE` are different calls"),
+        (["--prune", "30", "an-id"], "`--list` and `--prune AGE` are different calls"),
+        (["--prune", "30", "--run", "a"], "`--run` goes with the list alone"),
         (["--prune", "-1"], "`-1` is no span of time"),
         (["--prune", "soon"], "`soon` is no span of time: expected such as"),
     ],

@@ -174,7 +174,8 @@ _RULE_A = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\
     [
         (_RULE_A, "", ["rules.a"]),
         ("", _RULE_A, []),
-        (_RULE_A, _RULE_A.replace("warn", "block"), ["rules.a"]),
+        (_RULE_A, _RULE_A.replace("warn", "block"), []),
+        (_RULE_A.replace("warn", "block"), _RULE_A, ["rules.a"]),
         ("[budgets.run]\ntokens = 5", "", ["budgets.run.tokens"]),
         ("", "[budgets.run]\ntokens = 5", []),
         ("", _PRICE, ["budgets.prices.m"]),

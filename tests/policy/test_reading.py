@@ -93,7 +93,7 @@ policy.toml: protected-paths.entries[0].decision: `"forbid"` is unknown; expecte
     `warn`, `ask` or `deny`
 policy.toml: rules[0].id: `"No Deploys"` is not an id; expected an id of lower-case letters,
     digits, `.`, `_` and `-`
-policy.toml: rules[0].when: `"size(("` is not a CEL condition: missing `)`\
+policy.toml: rules[0].when: missing `)`\
 """)
 
 

@@ -211,7 +211,7 @@ def test_a_run_whose_process_was_killed_is_called_abandoned() -> None:
 
     assert ended.returncode == -signal.SIGKILL
     assert " abandoned " in interlock("runs").stdout
-    assert "outcome  abandoned, its process has ended\n" in interlock("show").stdout
+    assert "state    abandoned, its process has ended\n" in interlock("show").stdout
     assert "1 run, 1 of them abandoned: the process was killed\n" in interlock("status").stdout
 
 

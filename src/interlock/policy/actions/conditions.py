@@ -6,6 +6,7 @@ the extra `cel`; without it a policy that has conditions does not load.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
@@ -46,11 +47,12 @@ class Answer(msgspec.Struct, frozen=True):
 class Condition:
     """A compiled condition."""
 
-    __slots__ = ("_environment", "_expression")
+    __slots__ = ("_environment", "_expression", "_source")
 
-    def __init__(self, environment: cel.Env, expression: cel.Expression) -> None:
+    def __init__(self, environment: cel.Env, expression: cel.Expression, source: str) -> None:
         self._environment = environment
         self._expression = expression
+        self._source = source
 
     def ask(self, facts: Mapping[str, object]) -> Answer:
         """Evaluate over the facts; whatever goes wrong, the condition holds."""
@@ -63,7 +65,7 @@ class Condition:
             return Answer(holds=plain)
         kind = value.type().name()
         if kind == "ERROR":
-            return Answer(holds=True, error=_evaluation_message(str(plain)))
+            return Answer(holds=True, error=_evaluation_message(str(plain), self._source))
         return Answer(holds=True, error=f"it gives {kind.lower()}, not true or false")
 
 
@@ -77,7 +79,7 @@ def compile_condition(source: str) -> Condition:
     kind = expression.return_type().name()
     if kind.upper() not in {"BOOL", "DYN"}:
         raise ValueError(f"gives {kind.lower()}, expected true or false")
-    return Condition(environment, expression)
+    return Condition(environment, expression, source)
 
 
 def complaint_about(source: str) -> str | None:
@@ -128,10 +130,20 @@ def _environment() -> cel.Env:
     return cel.NewEnv(variables={name: kinds[type(fact)] for name, fact in NO_FACTS.items()})
 
 
-def _evaluation_message(raw: str) -> str:
-    """`NOT_FOUND: Key not found in map : "url"` → `key not found in map: "url"`."""
+def _evaluation_message(raw: str, source: str) -> str:
+    """`NOT_FOUND: Key not found in map : "url"` → `key not found in map: "url"`.
+
+    What is told of a value may be a secret of the action: only the condition's own words are.
+    """
     code, _, rest = _first_line(raw).partition(": ")
-    return as_clause((rest if code.isupper() else f"{code}: {rest}").replace(" : ", ": "))
+    said = as_clause(rest if code.isupper() else f"{code}: {rest}")
+    kind, _, value = said.partition(":")
+    told = value.strip()
+    return f"{kind.strip()}: {told}" if told and told.strip('"') in source else _plain(kind)
+
+
+def _plain(text: str) -> str:
+    return re.split("[\"'`<{(]", text, maxsplit=1)[0].strip()
 
 
 def _compiler_message(raw: str) -> str:

@@ -425,7 +425,7 @@ class _Reader(msgspec.Struct):
         return self._refuse(shape, place, value, "too fine") if micro_usd is None else micro_usd
 
     def _refuse(self, shape: Scalar, place: str, value: object, why: str) -> None:
-        if isinstance(shape, Choice) and value == _ALLOW and "block" in shape.values:
+        if isinstance(shape, Choice) and value == _ALLOW and "rules" in place:
             self._complain(place, f"{shown(value)} is unknown; {_never_allows(shape)}")
             return
         close = (
