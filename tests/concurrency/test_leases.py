@@ -65,7 +65,7 @@ def test_what_a_killed_process_held_comes_back_after_its_lease_and_not_before(
 
         assert held.allowed
         assert too_early.decision is Decision.BLOCK
-        assert "holds 1 tool calls" in too_early.reasons[0]
+        assert "1 more is reserved" in too_early.reasons[0]
         assert "reservation-lapsed" not in before
         assert afterwards.allowed
         (lapsed,) = _lapses(interlock, run.id)
@@ -118,7 +118,7 @@ def test_who_reports_after_the_lease_is_charged_and_releases_nothing_twice(
         assert released == NOTHING
         assert run.state.spent == Amounts(tool_calls=1)
         assert refused.decision is Decision.BLOCK
-        assert "has used 1 tool calls, holds 1 tool calls" in refused.reasons[0]
+        assert "has used 1 of 1 tool call and asks for 1 more" in refused.reasons[0]
 
 
 def test_whoever_reports_while_others_release_the_reservation_is_charged_once(

@@ -6,11 +6,14 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Decision, Finding
-from interlock.model.budget import Amounts, BudgetBalance, Dimension, Limits
+from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.facts import Facts
-from interlock.policy.gates.budget_gate import amount_text, asks_about_price
+from interlock.model.short_code import code_of
+from interlock.policy.gates.budget_gate import asks_about_price
 from interlock.policy.gates.judgement import settle
 from interlock.types import Severity
+
+_RUN = "0198a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
 
 
 def _said_of(
@@ -21,32 +24,10 @@ def _said_of(
 
 
 @pytest.mark.parametrize(
-    ("dimension", "amount", "text"),
-    [
-        (Dimension.TOKENS, 12, "12 tokens"),
-        (Dimension.TOOL_CALLS, 3, "3 tool calls"),
-        (Dimension.WALL_TIME, 90_500, "90.5 s"),
-        (Dimension.COST, 2_500_000, "2.50 USD"),
-        (Dimension.COST, 0, "0.00 USD"),
-        (Dimension.COST, 1, "0.000001 USD"),
-        (Dimension.COST, 41_200_000, "41.20 USD"),
-        (Dimension.COST, 12_000_000, "12.00 USD"),
-        (Dimension.COST, 1_234_000_000, "1234.00 USD"),
-        (Dimension.DIFF_LINES, 7, "7 changed lines"),
-        (Dimension.STORAGE, 4096, "4096 bytes"),
-    ],
-)
-def test_an_amount_is_written_as_a_person_does(
-    dimension: Dimension, amount: int, text: str
-) -> None:
-    assert amount_text(dimension, amount) == text
-
-
-@pytest.mark.parametrize(
     ("scope", "whose"),
     [
-        ("run/r", "this run has"),
-        ("tree/r", "this run with its sub-agents has"),
+        (f"run/{_RUN}", "this run has"),
+        (f"tree/{_RUN}", "this run with its sub-agents has"),
         ("agent/claude", "this agent has"),
         ("project-day/shop/2026-11-15", "this project today has"),
     ],
@@ -55,13 +36,14 @@ def test_a_refusal_says_whose_budget_it_is(scope: str, whose: str) -> None:
     balance = BudgetBalance(scope=scope, used=Amounts(tokens=3), limits=Limits(tokens=4))
     (finding,) = _said_of((balance,), Amounts(tokens=2), unpriced="off")
 
-    assert finding.message.startswith(f"{whose} used 3 tokens, holds 0 tokens and asks for 2")
+    assert finding.message == f"{whose} used 3 of 4 tokens and asks for 2 more"
     assert (finding.gate, finding.decision, finding.severity) == (
         "budget",
         Decision.BLOCK,
         Severity.MEDIUM,
     )
-    assert f"`interlock budget {scope} tokens NEW`" in finding.remediation
+    account = scope.replace(f"/{_RUN}", f"/{code_of(_RUN)}")
+    assert f"`interlock budget {account} tokens NEW`" in finding.remediation
 
 
 def test_what_fits_exactly_passes() -> None:

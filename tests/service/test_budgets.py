@@ -14,6 +14,7 @@ from interlock.model.budget import Amounts, Dimension, TokenUsage
 from interlock.model.events import ActionJudged
 from interlock.model.principal import person_at
 from interlock.model.question_fields import Seen
+from interlock.model.short_code import code_of
 from interlock.views.ledger_view import verified_ledger
 from interlock.views.question_view import question_view
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, operator_of
@@ -79,9 +80,9 @@ def test_a_refusal_says_what_is_used_of_what_and_what_to_do(interlock: Interlock
 
     assert answer.decision is Decision.BLOCK
     assert answer.reasons == (
-        "this run has used 1 tool calls, holds 1 tool calls and asks for 1 tool calls of 2 tool"
-        " calls; finish with what is there, or have a person raise it: `interlock budget"
-        f" run/{run.id} tool-calls NEW`",
+        "this run has used 1 of 2 tool calls, 1 more is reserved, and it asks for 1 more; finish"
+        " with what is there, or have a person raise it: `interlock budget"
+        f" run/{code_of(run.id)} tool-calls NEW`",
     )
 
 
@@ -126,7 +127,7 @@ def test_more_than_was_held_counts_in_full(interlock: Interlock) -> None:
 
     refused = run.command("ls")
     assert rules_of(refused.verdict) == ["budget.run.tokens"]
-    assert "has used 25 tokens" in refused.reasons[0]
+    assert "has used 25 of 10 tokens" in refused.reasons[0]
 
 
 def test_a_report_on_use_counts_without_an_action(interlock: Interlock) -> None:
@@ -156,7 +157,7 @@ def test_a_childs_spending_counts_against_the_trees_of_its_ancestors(
     assert middle.command("ls").allowed
     refused = low.command("ls")
     assert rules_of(refused.verdict) == ["budget.tree.tool-calls"]
-    assert f"tree/{middle.id}" in refused.reasons[0]
+    assert f"tree/{code_of(middle.id)}" in refused.reasons[0]
     assert top.command("ls").allowed
     assert not top.command("ls").allowed
 
@@ -202,7 +203,7 @@ def test_the_wall_time_of_a_run_runs_while_nothing_is_asked(
     clock.forward(seconds=1)
 
     refused = run.command("ls")
-    assert "has used 11.0 s, holds 0.0 s and asks for 0.0 s of 10.0 s" in refused.reasons[0]
+    assert "has used 11.0 of 10.0 s;" in refused.reasons[0]
 
 
 def test_a_clock_that_goes_backwards_gives_no_time_back(

@@ -20,6 +20,7 @@ from interlock import (
     TokenUsage,
 )
 from interlock.model.events import CheckpointTaken, StepJudged
+from interlock.model.short_code import code_of
 from interlock.types import CheckpointKind, Course, Remaining
 from service.ledgers import (
     CHEAP,
@@ -373,13 +374,28 @@ def test_a_budget_that_is_used_up_stops_the_next_step_by_name(
 
     assert answer.decision is StepDecision.STOP
     assert _codes(answer) == ["budget"]
-    assert answer.reasons[0].startswith(f"the budget is used up: {dimension} (0")
-    interlock.set_budget(f"run/{run.id}", _more(budget), token=operator)
-    assert not run.step().goes_on
     assert answer.approval_id is not None
+    assert _SPENT[dimension] in answer.reasons[0]
+    with pytest.raises(InputError, match="would be stopped again at once: this run has used"):
+        interlock.approve(answer.approval_id, token=operator, note="go on")
+    interlock.set_budget(f"run/{run.id}", _more(budget), token=operator)
+    held = run.step()
+    assert not held.goes_on
+    assert held.reasons[0].startswith("it is still stopped: its budget was used up, and something")
+    assert f"`interlock resume {code_of(run.id)} --reason TEXT` lets it go on" in held.reasons[0]
     interlock.approve(answer.approval_id, token=operator, note="a little more")
     assert run.step().goes_on
     check_record(interlock)
+
+
+_SPENT = {
+    "tokens": "used 100 of 100 tokens",
+    "tool calls": "used 1 of 1 tool call;",
+    "time": "used 10.0 of 10.0 s",
+    "cost": "used $1.00 of $1.00",
+    "changed lines": "used 2 of 2 changed lines",
+    "storage": "used 4 of 4 bytes",
+}
 
 
 def _more(budget: Budget) -> Budget:
@@ -401,9 +417,16 @@ def test_a_resume_alone_does_not_make_a_budget_larger(interlock: Interlock, oper
     run = interlock.run("t", budget=Budget(tokens=10))
     run.usage(TokenUsage(output_tokens=10))
     run.step()
-    interlock.lift(run.id, token=operator, reason="go on")
+    with pytest.raises(InputError) as refused:
+        interlock.lift(run.id, token=operator, reason="go on")
 
-    assert _codes(run.step()) == ["budget"]
+    code = code_of(run.id)
+    assert str(refused.value) == (
+        f"run `{code}` would be stopped again at once: this run has used 10 of 10 tokens. Raise it"
+        f" first, `interlock budget run/{code} tokens NEW`, then let it go on:"
+        f" `interlock resume {code} --reason TEXT`"
+    )
+    assert not run.step().goes_on
 
 
 @pytest.mark.parametrize("scope", ["tree", "agent", "project-day"])
@@ -423,7 +446,8 @@ def test_a_budget_of_any_scope_stops_a_step(
     for each in (below, run):
         answer = each.step()
         assert _codes(answer) == ["budget"]
-        assert "tokens (0 left)" in answer.reasons[0]
+        assert "has used 100 of 100 tokens" in answer.reasons[0]
+        assert f"`interlock resume {code_of(each.id)} --reason TEXT`" in answer.reasons[0]
 
 
 def _day(clock: HandClock) -> str:
@@ -435,7 +459,7 @@ def test_every_budget_that_is_used_up_is_named(interlock: Interlock) -> None:
     worked(run, "ls", "a")
     run.usage(TokenUsage(output_tokens=9))
 
-    assert "tokens (-4 left), tool calls (0 left)" in run.step().reasons[0]
+    assert "used 9 of 5 tokens; this run has used 1 of 1 tool call" in run.step().reasons[0]
 
 
 def test_what_the_client_knows_of_budgets_counts_where_less_is_left(interlock: Interlock) -> None:

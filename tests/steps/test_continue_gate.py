@@ -5,6 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from interlock.model.budget import Dimension
+from interlock.model.budget_words import UsedUp
+from interlock.model.short_code import code_of
 from interlock.model.step import ContinueDecision, Remaining, StepContext, StepDecision, StepMetrics
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.steps.continue_gate import decide, is_within_cooldown
@@ -13,6 +16,7 @@ from steps.contexts import ACCELERATING, BASE, a_context, a_sign
 
 DEFAULTS = Steps()
 LIMITED = Steps(max_total=60)
+_RUN = "0198a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
 CONTINUE, CHECKPOINT, THROTTLE, PAUSE, STOP = StepDecision
 
 
@@ -150,6 +154,23 @@ def test_names_every_budget_that_is_used_up(remaining: Remaining, named: str):
     assert answer.decision is STOP
     assert answer.reasons[0].message == (
         f"the budget is used up: {named}; more than 0 is needed for a step"
+    )
+
+
+def test_a_budget_on_record_is_told_with_both_numbers_and_the_way_on():
+    spent = UsedUp(
+        run=_RUN, scope=f"tree/{_RUN}", dimension=Dimension.TOKENS, used=5_250, limit=5_000
+    )
+    context = a_context(budget_remaining=left(tokens=-250, tool_calls=0), used_up=(spent,))
+    (reason,) = decide(context, DEFAULTS).reasons
+
+    assert reason.message == (
+        "the budget is used up: this run with its sub-agents has used 5,250 of 5,000 tokens; tool"
+        " calls (0 left); more than 0 is needed for a step"
+    )
+    assert reason.remediation == (
+        f"finish here, or have a person raise it, `interlock budget tree/{code_of(_RUN)} tokens"
+        f" NEW`, and let the run go on: `interlock resume {code_of(_RUN)} --reason TEXT`"
     )
 
 

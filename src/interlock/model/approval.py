@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Never
+from typing import Final, Never
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -11,6 +11,9 @@ from msgspec.structs import force_setattr
 from interlock.model.glance import Glance, Glanced
 from interlock.model.short_code import code_of
 from interlock.model.verdict import Finding, no_truth
+
+OVER_BUDGET: Final = "continue.budget"
+"""The rule that stops a run whose budget is used up."""
 
 
 class Subject(enum.StrEnum):
@@ -72,6 +75,11 @@ class Approval(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defaults
         # Who lets a stopped run go on has to say why.
         why = " --reason TEXT" if self.subject is Subject.RESUME else ""
         return f"interlock approve {self.code}{why}"
+
+    @property
+    def is_about_budget(self) -> bool:
+        """Whether a run asks to go on that was stopped because a budget was used up."""
+        return any(each.rule == OVER_BUDGET for each in self.findings)
 
     def is_open_at(self, now: int) -> bool:
         """Whether somebody may still decide."""

@@ -13,6 +13,7 @@ import msgspec
 
 from interlock.errors import InputError
 from interlock.model.budget import Dimension
+from interlock.model.budget_words import UsedUp
 from interlock.model.entrance import Argument, Count, Share
 from interlock.model.glance import Glance, Glanced
 from interlock.model.verdict import Ranked, no_truth
@@ -111,6 +112,8 @@ class StepContext(
     coherence_score: Share | None = None
     uncertainty_score: Share | None = None
     budget_remaining: Remaining | None = None
+    used_up: tuple[UsedUp, ...] = ()
+    """The limits on record of which nothing is left."""
     last_checkpoint_step: Count | None = None
     """The step that the last checkpoint was taken at; 0 where there was none yet."""
     last_saved_step: Count | None = None

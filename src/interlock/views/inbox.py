@@ -20,6 +20,7 @@ from interlock.policy.gates.destructive_gate import accepted_text, is_the_same_e
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views.loop_view import cycle_view, effect_text, loop_state
 from interlock.views.review_view import PendingReview, asked_about
+from interlock.views.run_view import stopped_by
 
 _NO_RULE: Final = "# no rule is as narrow as this question"
 _ONLY_AT_RUN_TIME: Final = ("unresolved-command", "hidden-command", "oversize-command")
@@ -44,6 +45,8 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     """The review that it is about, if that still waits for the answer."""
     choice: LoopQuestion | None
     """What the loop wants to do, if it still waits for the answer."""
+    raises: tuple[str, ...]
+    """What comes first where nothing is left of a budget: the commands that raise its limits."""
 
 
 def inbox(ledger: Ledger, now: int, *, everything: bool = False) -> Sequence[InboxItem]:
@@ -60,6 +63,7 @@ def _item(ledger: Ledger, approval: Approval, now: int) -> InboxItem:
         run=ledger.rows.run(approval.run_id),
         review=asked_about(ledger, approval, now) if is_review else None,
         choice=loop_question(ledger, approval) if is_loop else None,
+        raises=tuple(each.way_to_raise for each in stopped_by(ledger, approval.id, now)),
     )
 
 

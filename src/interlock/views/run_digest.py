@@ -65,7 +65,12 @@ def _concerns_people(event: events.Event) -> bool:
             return bool(forbidden)
         case events.StepJudged(ruling=ruling, held=held):
             return ruling.course in _HOLDING and not held
-        case events.ApprovalDecided() | events.RunHalted() | events.RunLifted():
+        case (
+            events.ApprovalDecided()
+            | events.BudgetChanged()
+            | events.RunHalted()
+            | events.RunLifted()
+        ):
             return True
         case _:
             return False

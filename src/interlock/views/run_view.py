@@ -13,6 +13,7 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Ledger
 from interlock.model.approval import Approval
 from interlock.model.budget import NO_LIMITS, BudgetBalance, Dimension, Limits, ScopeKind
+from interlock.model.budget_words import UsedUp, used_up
 from interlock.model.control_state import Completion
 from interlock.model.events import CheckpointTaken
 from interlock.model.facts import Hold, HoldKind
@@ -240,6 +241,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     since: int
     question: str | None
     """The approval whose answer lifts it, if a person was asked and may still answer."""
+    raises: tuple[str, ...]
+    """What comes first where nothing is left of a budget: the commands that raise its limits."""
     commands: tuple[str, ...]
     """What lets it go on, and what stops it for good."""
 
@@ -282,6 +285,7 @@ def _held(ledger: Ledger, state: RunState, now: int) -> Held | None:
         step=hold.step,
         since=hold.since,
         question=question,
+        raises=tuple(each.way_to_raise for each in stopped_by(ledger, hold.approval, now)),
         commands=(
             (f"interlock resume {named} --reason TEXT",)
             if question is None
@@ -321,13 +325,38 @@ def account_value(balance: BudgetBalance) -> dict[str, object]:
     }
 
 
-def run_balances(ledger: Ledger, state: RunState, now: int) -> Sequence[BudgetBalance]:
-    """Return the balance of every account of a run that has a limit."""
+def run_balances(
+    ledger: Ledger, state: RunState, now: int, named: Mapping[str, Limits] | None = None
+) -> Sequence[BudgetBalance]:
+    """Return the balance of every account of a run that has a limit, by its policy or another."""
     at = now if state.ended_at is None else state.ended_at
-    named = _policy_limits(ledger, state.policy_hash)
+    named = _policy_limits(ledger, state.policy_hash) if named is None else named
     charged = budgets.charged_scopes(state, at)
     recorded = budgets.Recorded(ledger)
     return budgets.limited_balances(named, recorded, state, charged=charged, now=at)
+
+
+def stopped_by(
+    ledger: Ledger,
+    approval_id: str | None,
+    now: int,
+    named: Mapping[str, Limits] | None = None,
+) -> Sequence[UsedUp]:
+    """Return the limits that are still used up of the run which a question asks to let go on.
+
+    `named` are a policy's limits by kind of account, where it is not the run's own.
+    """
+    approval = None if approval_id is None else ledger.rows.approval(approval_id)
+    state = None if approval is None else ledger.state(approval.run_id)
+    if approval is None or state is None or not approval.is_about_budget:
+        return ()
+    return used_up(state.id, run_balances(ledger, state, now, named))
+
+
+def first_command(ledger: Ledger, approval: Approval, now: int) -> str:
+    """Return what a person types first to answer a question with yes."""
+    limits = stopped_by(ledger, approval.id, now)
+    return limits[0].way_to_raise if limits else approval.way_to_grant
 
 
 def balance_of(ledger: Ledger, scope: str, now: int) -> BudgetBalance | None:

@@ -18,7 +18,7 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
 from interlock.service.people.operators import all_operators
-from interlock.views.run_view import all_halted, balance_of, is_abandoned
+from interlock.views.run_view import all_halted, balance_of, first_command, is_abandoned
 
 _MOST_ACCOUNTS: Final = 20
 _MOST_RUNS: Final = 200
@@ -34,7 +34,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     summary: str
     command: str
-    """What lets it happen."""
+    """What lets it happen, or what comes before that: a limit that is used up is raised first."""
     opened_at: int
     expires_at: int
 
@@ -79,7 +79,7 @@ def standing(ledger: Ledger, now: int) -> Standing:
                 code=each.code,
                 run=each.run_id,
                 summary=each.summary,
-                command=each.way_to_grant,
+                command=first_command(ledger, each, now),
                 opened_at=each.opened_at,
                 expires_at=each.expires_at,
             )

@@ -1,16 +1,19 @@
-"""`interlock budget SCOPE [DIMENSION NEW]`: what an account may use, and another limit for it."""
+"""`interlock budget [SCOPE] [DIMENSION NEW]`: what an account may use, and other limits for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from math import inf
 from typing import Final
 
 import click
 
+from interlock.cli.call.chosen_question import run_or_latest
 from interlock.cli.call.ledger_access import current_time, governing, operator, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, show
 from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.summary_page import next_line
 from interlock.cli.text.tables import bar_lines
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_scope
@@ -22,12 +25,17 @@ from interlock.model.budget import (
     ScopeKind,
     micros_from_usd,
 )
+from interlock.model.events import BudgetChanged
+from interlock.model.run import RunStatus
+from interlock.model.short_code import code_of
 from interlock.ports import Rows
+from interlock.service.interlock import Interlock
 from interlock.service.operations import budget_change
 from interlock.views import units
-from interlock.views.run_view import account_value, balance_of
+from interlock.views.run_view import account_value, balance_of, stopped_by
 
 _NO_LIMIT: Final = "none"
+_DIMENSIONS: Final = [each.value for each in Dimension]
 _OF_RUN: Final = (ScopeKind.RUN, ScopeKind.TREE)
 _ABOUT: Final = """\
 Show an account, or set a limit of it.
@@ -35,36 +43,58 @@ Show an account, or set a limit of it.
 SCOPE is a run's id, `agent/NAME` or `project-day/NAME/YYYY-MM-DD`. A run has two accounts:
 `run/ID` is the run by itself, `tree/ID` the run with all runs below it, which `interlock run
 --budget` limits. With the id alone, the limited ones are shown, and the limit that the run was
-given is set. DIMENSION is `tokens`,
-`tool-calls`, `wall-time-s`, `cost-usd`, `diff-lines` or `storage-bytes`. NEW is a number; `none`
-takes the account's own limit away, and the policy's counts again. Only an operator sets limits.
+given is set. Without SCOPE it is the run that waits for a person, or the latest at work.
+DIMENSION is `tokens`, `tool-calls`, `wall-time-s`, `cost-usd`, `diff-lines` or `storage-bytes`.
+NEW is a number; `none` takes the account's own limit away, and the policy's counts again. Several
+limits are set with `DIMENSION=NEW` each. Only an operator sets limits.
 
 Examples:
   interlock budget R4X9TM
   interlock budget R4X9TM tokens 200000
+  interlock budget R4X9TM tokens=200000 cost-usd=0.20
   interlock budget agent/claude cost-usd 12.50 --reason "the migration takes longer"
 """
 
 
 @ledger_call("budget", help=_ABOUT, decides=True)
-@click.argument("scope")
-@click.argument(
-    "dimension",
-    required=False,
-    metavar="[DIMENSION]",
-    type=click.Choice([each.value for each in Dimension]),
-)
-@click.argument("new", required=False)
+@click.argument("scope", required=False)
+@click.argument("limits", metavar="[DIMENSION NEW]", nargs=-1)
 @note_option
-def budget_command(*, scope: str, dimension: str | None, new: str | None, note: str | None) -> None:
-    """Show an account, or change its limit."""
-    if dimension is None:
-        _show(scope)
-    elif new is None:
-        raise click.UsageError(f"expected the new limit behind `{dimension}`, or `{_NO_LIMIT}`")
+def budget_command(*, scope: str | None, limits: tuple[str, ...], note: str | None) -> None:
+    """Show an account, or change its limits."""
+    if scope is not None and _is_limit(scope):
+        scope, limits = None, (scope, *limits)
+    wanted = _wanted(limits)
+    if wanted:
+        _change(scope, wanted, note=note)
     else:
-        measured = Dimension(dimension)
-        _change(scope, measured, limit_from(measured, new), note=note)
+        _show(scope)
+
+
+def _is_limit(word: str) -> bool:
+    """Whether a word names a limit, not an account."""
+    return word.partition("=")[0] in _DIMENSIONS
+
+
+def _wanted(words: Sequence[str]) -> Mapping[Dimension, int | None]:
+    """Return the limits that are to be set: `DIMENSION NEW`, or `DIMENSION=NEW` for several."""
+    if words and "=" not in words[0]:
+        if len(words) == 1 and _is_limit(words[0]):
+            raise click.UsageError(f"expected the new limit behind `{words[0]}`, or `{_NO_LIMIT}`")
+        if len(words) > 2:
+            raise click.UsageError(
+                f"expected one DIMENSION and NEW, or several as DIMENSION=NEW: `{words[2]}` is"
+                " neither"
+            )
+        words = ["=".join(words)]
+    found: dict[Dimension, int | None] = {}
+    for word in words:
+        name, _, new = word.partition("=")
+        if name not in _DIMENSIONS:
+            known = ", ".join(_DIMENSIONS)
+            raise click.UsageError(f"`{name}` cannot be limited: expected one of {known}")
+        found[Dimension(name)] = limit_from(Dimension(name), new)
+    return found
 
 
 def limit_from(dimension: Dimension, text: str) -> int | None:
@@ -81,8 +111,9 @@ def limit_from(dimension: Dimension, text: str) -> int | None:
     return int(text.replace("_", "")) * dimension.scale
 
 
-def _show(text: str) -> None:
+def _show(named: str | None) -> None:
     with reading_ledger() as ledger:
+        text = run_or_latest(ledger, named)
         scopes, now = _scopes(ledger.rows, text), current_time()
         found = [balance_of(ledger, scope, now) for scope in scopes]
     balances = [each for each in found if each is not None]
@@ -90,9 +121,20 @@ def _show(text: str) -> None:
         raise InputError(f"nothing was ever charged to `{scopes[0]}`, and it has no limit")
     # Of a run's two accounts the ones that are limited, or its own.
     shown = [each for each in balances if each.limits != NO_LIMITS] or balances[:1]
+    shown.sort(key=_share, reverse=True)
     values = [account_value(each) for each in shown]
     lines = chain.from_iterable(map(_balance_lines, shown))
     show(values[0] if len(values) == 1 else values, lines)
+
+
+def _share(balance: BudgetBalance) -> float:
+    """Return how much of a limit is used and reserved, of that which is nearest to its end."""
+    taken = balance.used + balance.reserved
+    limits = ((each, balance.limits.of(each)) for each in Dimension)
+    return max(
+        (taken.of(each) / limit if limit else inf for each, limit in limits if limit is not None),
+        default=0.0,
+    )
 
 
 def _scopes(rows: Rows, text: str) -> Sequence[str]:
@@ -120,22 +162,60 @@ def _limited_scope(ledger: Ledger, text: str, dimension: Dimension) -> str:
     return own[0] if own else scopes[0]
 
 
-def _change(text: str, dimension: Dimension, limit: int | None, *, note: str | None) -> None:
+def _change(named: str | None, wanted: Mapping[Dimension, int | None], *, note: str | None) -> None:
     with governing() as interlock:
-        scope = _limited_scope(interlock.ledger, text, dimension)
+        ledger = interlock.ledger
+        text = run_or_latest(ledger, named)
+        scopes = {each: _limited_scope(ledger, text, each) for each in wanted}
         by = operator(interlock, "set a budget")
-        changed = interlock.governor.answer(budget_change(scope, dimension, limit, note=note), by)
+        changes = [
+            interlock.governor.answer(budget_change(scopes[each], each, limit, note=note), by)
+            for each, limit in wanted.items()
+        ]
+        following = _next(interlock, changes[0].scope)
+    command = None if following is None else following[0]
+    values = [{**_change_value(each), "by": by.name, "next": command} for each in changes]
+    lines = [_change_line(each) for each in changes]
+    if following is not None:
+        lines.append(next_line(*following))
+    show(values[0] if len(values) == 1 else values, lines)
+
+
+def _change_value(changed: BudgetChanged) -> dict[str, object]:
     before, after = (
-        None if each is None else units.amount_value(dimension, each)
+        None if each is None else units.amount_value(changed.dimension, each)
         for each in (changed.before, changed.after)
     )
-    value = {"scope": scope, "dimension": dimension, "before": before, "after": after}
+    return {
+        "scope": changed.scope,
+        "dimension": changed.dimension,
+        "before": before,
+        "after": after,
+        "note": changed.note,
+    }
+
+
+def _change_line(changed: BudgetChanged) -> Line:
     limits = (
-        "no limit of its own" if each is None else units.amount(dimension, each)
+        "no limit of its own" if each is None else units.amount(changed.dimension, each)
         for each in (changed.before, changed.after)
     )
-    line = (Span(scope, Tone.STRONG), Span(f"  {dimension.value}: {' -> '.join(limits)}"))
-    show({**value, "by": by.name, "note": changed.note}, [line])
+    text = f"  {changed.dimension.value}: {' -> '.join(limits)}"
+    return Span(changed.scope, Tone.STRONG), Span(text)
+
+
+def _next(interlock: Interlock, scope: str) -> tuple[str, str] | None:
+    """Return what comes next, and why, where the run of an account is held."""
+    kind, _, name = scope.partition("/")
+    state = interlock.ledger.state(name) if kind in _OF_RUN else None
+    hold = None if state is None or state.status is not RunStatus.RUNNING else state.control.hold
+    if hold is None:
+        return None
+    named = interlock.governor.context.policy_limits
+    still = stopped_by(interlock.ledger, hold.approval, current_time(), named)
+    if still:
+        return still[0].way_to_raise, f"is needed as well: {still[0].text}"
+    return f"interlock resume {code_of(name)} --reason TEXT", "lets it go on"
 
 
 def _balance_lines(balance: BudgetBalance) -> Iterator[Line]:

@@ -24,15 +24,17 @@ from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.cli.text.summary_page import next_line
 from interlock.errors import InputError
+from interlock.ledger.abbreviations import found_approval
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.short_code import code_of, codes_of
 from interlock.service.interlock import Interlock
 from interlock.service.people.credentials import has_operator
+from interlock.service.records.approvals import refuse_used_up
 from interlock.views import units
 from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
 from interlock.views.loop_timeline import choice_text
 from interlock.views.question_view import asked_folder, asking_event
-from interlock.views.run_view import holds_on, run_figures
+from interlock.views.run_view import holds_on, run_figures, stopped_by
 from interlock.views.timeline import STATES, reason_text
 
 _OF_RUNS: Final = (Subject.RESUME, Subject.PRICE)
@@ -93,6 +95,7 @@ def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -
                     f"approval `{each.id}` lets a run go on, which no rule can do: leave"
                     " `--always` out"
                 )
+            _refuse_used_up(interlock, each)
         token = operator_token(interlock, "approve", question_lines(interlock.ledger, found))
         asked_by_loop = [_of_loop(interlock, each) for each in found]
         decided = [
@@ -158,10 +161,13 @@ def _inbox_lines(
         of = item.approval.id
         yield from _question_lines(item, short[of], folders[of], at)
     # A review has ways on of its own, which stand with its question.
-    asked = [each.approval for each in items if each.is_open]
-    asked = [each for each in asked if each.subject is not Subject.REVIEW]
+    waiting = [each for each in items if each.is_open]
+    waiting = [each for each in waiting if each.approval.subject is not Subject.REVIEW]
+    asked = [each.approval for each in waiting]
     if asked and is_set_up:
         yield ()
+        for command in waiting[0].raises:
+            yield (Span(command, Tone.CODE), Span(" raises the limit; then", Tone.FAINT))
         named, is_resume = short[asked[0].id], asked[0].subject in _OF_RUNS
         granted = "lets it go on" if is_resume else "lets it happen once"
         denied = "stops it" if is_resume else "refuses"
@@ -331,8 +337,11 @@ def resume_command(*, run: str | None, everything: bool, reason: str) -> None:
             _show_all(interlock.lift_all(token=token, reason=reason), is_halted=False)
             return
         run_id = held_run(interlock, run, "resume")
-        about = [run_line(interlock.governor.state(run_id))]
-        token = operator_token(interlock, "resume", about)
+        state = interlock.governor.state(run_id)
+        hold = state.control.hold
+        if hold is not None and hold.approval is not None:
+            _refuse_used_up(interlock, found_approval(interlock.ledger.rows, hold.approval))
+        token = operator_token(interlock, "resume", [run_line(state)])
         state = interlock.lift(run_id, token=token, reason=reason)
         now = current_time()
         holds = holds_on(interlock.ledger, state, now)
@@ -343,6 +352,14 @@ def resume_command(*, run: str | None, everything: bool, reason: str) -> None:
         *hold_lines(holds, run_id, now),
     )
     show(run_figures(state), lines)
+
+
+def _refuse_used_up(interlock: Interlock, approval: Approval) -> None:
+    """Raise InputError where a run would be stopped again at once, before a passphrase is typed."""
+    # A policy that was adopted since the run's last step counts already.
+    named = interlock.governor.context.policy_limits
+    limits = stopped_by(interlock.ledger, approval.id, current_time(), named)
+    refuse_used_up(approval, limits)
 
 
 def _show_all(runs: int, *, is_halted: bool) -> None:

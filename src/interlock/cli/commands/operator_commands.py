@@ -27,6 +27,7 @@ from interlock.service.people.operators import (
 )
 from interlock.settings import current_ledger_places, current_places, user_name
 from interlock.views import units
+from interlock.views.run_view import first_command
 
 _COLUMNS: Final = (
     Column("name", stretches=True),
@@ -55,6 +56,7 @@ def setup_command(*, name: str | None) -> None:
         made = interlock.set_up(whose, at.new_passphrase(whose))
         _show_code(at, made)
         waits = next(iter(interlock.governor.approvals("pending")), None)
+        way = None if waits is None else first_command(interlock.ledger, waits, current_time())
     places = current_ledger_places()
     policy = str(current_places().user or "built in")
     value = {
@@ -66,10 +68,10 @@ def setup_command(*, name: str | None) -> None:
     lines: list[Line] = [badge_line("SET UP", Tone.ALLOW, f"{made.name} may decide")]
     for label, text in (("ledger", chosen_place()), ("keys", value["keys"]), ("policy", policy)):
         lines.extend(labelled_lines(label, text))
-    if waits is None:
+    if way is None:
         lines.append(next_line("interlock status", "says what is governed, and what comes next"))
     else:
-        lines.append(next_line(waits.way_to_grant, "answers what waits for you"))
+        lines.append(next_line(way, "answers what waits for you"))
     show(value, lines)
 
 

@@ -317,5 +317,11 @@ def hold_lines(
         )
         why = wrapped_lines((Span(_INDENT),), held.reason, Tone.STRONG, width=width)
         yield from islice(why, most)
+        for command in held.raises:
+            yield (
+                Span(_INDENT),
+                Span(command, Tone.CODE),
+                Span("  raises the limit; then", Tone.FAINT),
+            )
         for command, effect in zip(held.commands, _EFFECTS, strict=False):
             yield (Span(_INDENT), Span(command, Tone.CODE), Span(f"  {effect}", Tone.FAINT))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from interlock.model.budget import Amounts, BudgetBalance, Dimension, scope_from_id
+from interlock.model.budget_words import WHOSE, spent_text, way_to_raise
 from interlock.model.facts import Facts
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -16,12 +17,6 @@ _PRICE_IT: Final = (
     "install the public price list (`pip install 'interlock[prices]'`), or give the model a price"
     " under `[[budgets.prices]]` in your policy"
 )
-_WHOSE: Final = {
-    "run": "this run",
-    "tree": "this run with its sub-agents",
-    "agent": "this agent",
-    "project-day": "this project today",
-}
 
 
 def _of_facts(facts: Facts, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -42,37 +37,24 @@ def asks_about_price(findings: Iterable[Finding]) -> bool:
     )
 
 
-def amount_text(dimension: Dimension, amount: int) -> str:
-    """Return an amount as a person writes it."""
-    if dimension is Dimension.COST:
-        return f"{_usd(amount)} {dimension.unit}"
-    shown = amount if dimension.scale == 1 else f"{amount / dimension.scale:.1f}"
-    return f"{shown} {dimension.unit}"
-
-
-def _usd(micros: int) -> str:
-    """Return dollars with two places, and with more where they are needed."""
-    dollars, rest = divmod(micros, 1_000_000)
-    return f"{dollars}.{f'{rest:06}'[:2]}{f'{rest:06}'[2:].rstrip('0')}"
-
-
 def _exceeded(balance: BudgetBalance, asked: Amounts, dimension: Dimension) -> Finding:
     scope = scope_from_id(balance.scope)
-    used, held = balance.used.of(dimension), balance.reserved.of(dimension)
-    wanted, limit = asked.of(dimension), balance.limits.of(dimension) or 0
     return Finding(
         gate=GATE.name,
         rule=f"budget.{scope.kind.value}.{dimension.value}",
         decision=Decision.BLOCK,
         severity=Severity.MEDIUM,
-        message=(
-            f"{_WHOSE[scope.kind.value]} has used {amount_text(dimension, used)}, holds"
-            f" {amount_text(dimension, held)} and asks for {amount_text(dimension, wanted)}"
-            f" of {amount_text(dimension, limit)}"
+        message=spent_text(
+            balance.scope,
+            dimension,
+            used=balance.used.of(dimension),
+            limit=balance.limits.of(dimension) or 0,
+            reserved=balance.reserved.of(dimension),
+            asked=asked.of(dimension),
         ),
         remediation=(
-            f"finish with what is there, or have a person raise it: `interlock budget"
-            f" {balance.scope} {dimension.value} NEW`"
+            "finish with what is there, or have a person raise it:"
+            f" `{way_to_raise(balance.scope, dimension)}`"
         ),
     )
 
@@ -99,8 +81,8 @@ def _unpriced(facts: Facts, decision: Decision) -> Iterator[Finding]:
                 decision=decision,
                 severity=Severity.MEDIUM,
                 message=(
-                    f"{_WHOSE[scope.kind.value]} has a limit on cost and has used"
-                    f" {balance.unpriced_tokens} tokens of a model whose price is not known{note}"
+                    f"{WHOSE[scope.kind]} has a limit on cost and has used"
+                    f" {balance.unpriced_tokens:,} tokens of a model whose price is not known{note}"
                 ),
                 remediation=remedy,
             )

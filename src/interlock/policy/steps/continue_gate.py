@@ -5,10 +5,13 @@ Everything that speaks against it is a reason, the most severe first, and the mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from interlock.model.budget import Dimension
+from interlock.model.short_code import code_of
 from interlock.model.step import (
     ContinueDecision,
     Remaining,
@@ -175,11 +178,8 @@ def _hard_reasons(context: StepContext, settings: Steps) -> Iterator[StepReason]
     if steps is not None and most is not None and steps >= most:
         taken = f"{steps} steps were taken, the limit is {most}"
         yield _reason(StepCode.TOTAL_STEP_LIMIT, taken)
-    if context.budget_remaining is not None and (used_up := _used_up(context.budget_remaining)):
-        yield _reason(
-            StepCode.BUDGET,
-            f"the budget is used up: {', '.join(used_up)}; more than 0 is needed for a step",
-        )
+    if (used_up := _used_up(context)) is not None:
+        yield used_up
 
 
 def _soft_reasons(
@@ -221,12 +221,30 @@ def _too_long_alone(context: StepContext, settings: Steps) -> str | None:
     )
 
 
-def _used_up(remaining: Remaining) -> list[str]:
-    """Return what nothing is left of, in words."""
+def _used_up(context: StepContext) -> StepReason | None:
+    """Return what nothing is left of: as the record has it, or as the client tells it."""
+    known = {each.dimension for each in context.used_up}
+    told = _told_used_up(context.budget_remaining or Remaining(), known)
+    spent = [each.text for each in context.used_up]
+    if not spent and not told:
+        return None
+    if told:
+        spent.append(f"{', '.join(told)}; more than 0 is needed for a step")
+    reason = _reason(StepCode.BUDGET, f"the budget is used up: {'; '.join(spent)}")
+    if not context.used_up:
+        return reason
+    ways = " and ".join(dict.fromkeys(f"`{each.way_to_raise}`" for each in context.used_up))
+    resume = f"interlock resume {code_of(context.used_up[0].run)} --reason TEXT"
+    advice = f"finish here, or have a person raise it, {ways}, and let the run go on: `{resume}`"
+    return replace(reason, remediation=advice)
+
+
+def _told_used_up(remaining: Remaining, known: Container[Dimension]) -> list[str]:
+    """Return what a client has nothing left of, in words."""
     return [
         f"{each.label} ({_amount(each, left)} left)"
         for each in Dimension
-        if (left := remaining.of(each)) is not None and left <= 0
+        if each not in known and (left := remaining.of(each)) is not None and left <= 0
     ]
 
 

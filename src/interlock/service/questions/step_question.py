@@ -13,6 +13,7 @@ from interlock.ledger.ledger import Work
 from interlock.model.answers import StepAnswer
 from interlock.model.arbitration import Hard, Waiting
 from interlock.model.budget import BudgetBalance, Dimension
+from interlock.model.budget_words import used_up
 from interlock.model.control_state import ControlState, meter_with_words
 from interlock.model.events import Record, StepJudged
 from interlock.model.progress_meter import LONGEST_TEXT
@@ -40,7 +41,7 @@ from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.budgets import balances_of, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import (
-    hard_states,
+    hard_states_now,
     question_to_resume,
     settle_hold,
     still_counts,
@@ -84,6 +85,7 @@ def step_facts(
             max, uncertainty(tuple(control.beliefs.values())), known.uncertainty_score
         ),
         budget_remaining=remaining_in(balances, known.budget_remaining),
+        used_up=used_up(run.id, balances),
         last_checkpoint_step=control.checkpoint_step,
         last_saved_step=control.saved_step,
         steps_since_person=control.steps_since_person,
@@ -194,7 +196,7 @@ class _PreparedStep:
         context = moment.context
         balances = balances_of(moment, self.scopes)
         facts = step_facts(context, run, self._known, balances=balances, now=moment.now)
-        hard = hard_states(moment.transaction, run)
+        hard = hard_states_now(moment, balances)
         decision = step_decision(context, run.control, facts, hard, moment.now)
         credit = credit_left(context, run.control)
         ruled = ruling(hard, decision, credit=credit, waiting=self._waiting)

@@ -11,7 +11,8 @@ from interlock.ledger.ledger import Work
 from interlock.model.answers import StopAnswer
 from interlock.model.approval import ApprovalState
 from interlock.model.arbitration import Hard, HardState, Ruling
-from interlock.model.budget import BudgetBalance, Dimension
+from interlock.model.budget import BudgetBalance
+from interlock.model.budget_words import used_up
 from interlock.model.control_state import dated
 from interlock.model.events import Record, StopJudged
 from interlock.model.review import ReviewDecision
@@ -45,7 +46,7 @@ from interlock.service.records.adoption import adopt_in_run
 from interlock.service.records.budgets import balances_of, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment
 from interlock.service.records.holds import (
-    hard_states,
+    hard_states_now,
     question_to_resume,
     settle_hold,
     still_counts,
@@ -134,7 +135,7 @@ class _PreparedStop:
         """Ask both gates and the arbiter, with what the completion checks said."""
         context, run, report = moment.context, moment.run, self._report
         balances = balances_of(moment, self.scopes)
-        hard = (*hard_states(moment.transaction, run), *_other_hard_states(moment, balances))
+        hard = (*hard_states_now(moment, balances), *_other_hard_states(moment, balances))
         facts = step_facts(
             context, run, StepContext(), closing=report.text, balances=balances, now=moment.now
         )
@@ -218,14 +219,8 @@ def _other_hard_states(moment: Moment, balances: Sequence[BudgetBalance]) -> Ite
                 reason=f"a person has to decide: {approval.summary[:_LONGEST_EVIDENCE]}",
                 approval=approval.id,
             )
-    for balance in balances:
-        for dimension in Dimension:
-            limit = balance.limits.of(dimension)
-            if limit is not None and balance.used.of(dimension) >= limit:
-                yield Hard(
-                    state=HardState.OVER_BUDGET,
-                    reason=f"the budget `{balance.scope}` is used up: {dimension.value}",
-                )
+    for each in used_up(run.id, balances):
+        yield Hard(state=HardState.OVER_BUDGET, reason=f"the budget is used up: {each.text}")
 
 
 def _answer(record: Record, event: StopJudged, *, repeated: bool) -> StopAnswer:

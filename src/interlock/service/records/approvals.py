@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from interlock.errors import DecidedError, InputError, NotPermittedError, UnknownError
@@ -11,11 +11,14 @@ from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text
 from interlock.model.approval import Approval, ApprovalState, Subject
+from interlock.model.budget_words import UsedUp, used_up
 from interlock.model.events import ApprovalDecided, ApprovalOpened
 from interlock.model.facts import HoldKind
 from interlock.model.principal import SYSTEM, PrincipalKind
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Finding
 from interlock.ports import Clock, Listener, PatientClock
+from interlock.service.records.budgets import balances_of, charged_scopes
 from interlock.service.records.context import SECOND, Asked, Moment, new_id
 
 _LOOK_AGAIN_S: Final = 30.0
@@ -109,6 +112,8 @@ def _decision(
     note: str | None,
     always: bool = False,
 ) -> Work[Approval]:
+    charged = charged_scopes(asked.run, asked.context.clock.now())
+
     def plan(moment: Moment) -> Approval:
         transaction = moment.transaction
         current = transaction.approval(approval.id)
@@ -117,12 +122,31 @@ def _decision(
         check_is_open(current, moment.now)
         _check_subject(current)
         _check_reason(transaction, current, state, note)
+        if state is ApprovalState.GRANTED:
+            check_budget(moment, current, charged)
         said = None if note is None else asked.context.clean(note)
         moment.append(ApprovalDecided(id=current.id, state=state, note=said, always=always))
         decided = transaction.approval(current.id)
         return current if decided is None else decided
 
-    return asked.work(plan)
+    return asked.work(plan, charged=charged if approval.is_about_budget else None)
+
+
+def check_budget(moment: Moment, approval: Approval | None, charged: Sequence[str]) -> None:
+    """Refuse to let a run go on that would be stopped again at once."""
+    if approval is not None and approval.is_about_budget:
+        refuse_used_up(approval, used_up(moment.run.id, balances_of(moment, charged)))
+
+
+def refuse_used_up(approval: Approval, limits: Sequence[UsedUp]) -> None:
+    """Raise InputError where a run asks to go on and nothing is left of a limit."""
+    if limits:
+        ways = " and ".join(f"`{each.way_to_raise}`" for each in limits)
+        raise InputError(
+            f"run `{code_of(approval.run_id)}` would be stopped again at once:"
+            f" {'; '.join(each.text for each in limits)}. Raise it first, {ways}, then let it go"
+            f" on: `interlock resume {code_of(approval.run_id)} --reason TEXT`"
+        )
 
 
 def check_is_open(approval: Approval, now: int) -> None:

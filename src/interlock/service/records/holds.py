@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from interlock.errors import HaltedError, InputError
 from interlock.ledger.ledger import Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.approval import ApprovalState, Subject
+from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.arbitration import Authority, Course, Hard, HardState, Ruling
+from interlock.model.budget import BudgetBalance
+from interlock.model.budget_words import used_up
 from interlock.model.events import (
     RunHalted,
     RunLifted,
@@ -25,11 +27,13 @@ from interlock.model.facts import Hold, HoldKind
 from interlock.model.principal import Principal
 from interlock.model.rows import RunRow
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
+from interlock.model.short_code import code_of
 from interlock.model.step import ContinueDecision
 from interlock.model.system_loop import LOOP_RUN
 from interlock.model.verdict import Decision, Finding, Severity
 from interlock.ports import ALL, Accounts, Rows
-from interlock.service.records.approvals import expire, open_approval, withdraw
+from interlock.service.records.approvals import check_budget, expire, open_approval, withdraw
+from interlock.service.records.budgets import charged_scopes
 from interlock.service.records.context import Asked, Context, Moment
 
 _ALL_HALTED: Final = "all runs are halted"
@@ -106,6 +110,29 @@ def hard_states(known: Accounts, run: RunState) -> tuple[Hard, ...]:
     )
 
 
+def hard_states_now(moment: Moment, balances: Sequence[BudgetBalance]) -> tuple[Hard, ...]:
+    """Return every hold; of a budget that was raised since, that only a person's word is missing.
+
+    The figures of a hold are those of the moment when it began.
+    """
+    run, found = moment.run, hard_states(moment.transaction, moment.run)
+    asked = question_of(moment.transaction, run)
+    if asked is None or not asked.is_about_budget or used_up(run.id, balances):
+        return found
+    why = (
+        "it is still stopped: its budget was used up, and something is left of it by now;"
+        f" `interlock resume {code_of(run.id)} --reason TEXT` lets it go on"
+    )
+    return (replace(found[0], reason=why), *found[1:])
+
+
+def question_of(transaction: Transaction, run: RunState) -> Approval | None:
+    """Return the question that was asked when the run was held, whatever became of it."""
+    hold = run.control.hold
+    asked = None if hold is None else hold.approval
+    return None if asked is None else transaction.approval(asked)
+
+
 def asks_person(ruling: Ruling) -> bool:
     """Whether the continue gate has just begun to hold the run."""
     return ruling.by is Authority.STEP and ruling.course in (Course.HALT, Course.AWAIT_PERSON)
@@ -157,16 +184,18 @@ def halt(asked: Asked, *, reason: str) -> Work[RunState]:
 def lift(asked: Asked, *, reason: str) -> Work[RunState]:
     """Return the work of letting a held run go on."""
     event = RunLifted(reason=_worded(asked.context, reason, "why it may go on"))
+    charged = charged_scopes(asked.run, asked.context.clock.now())
 
     def plan(moment: Moment) -> RunState:
         run = moment.running()
         if run.control.hold is None:
             raise InputError(_nothing_to_lift(moment.transaction, run))
+        check_budget(moment, question_of(moment.transaction, run), charged)
         _withdraw_question(moment, run)
         moment.append(event)
         return moment.run
 
-    return asked.work(plan)
+    return asked.work(plan, charged=charged)
 
 
 def halt_all(context: Context, by: Principal, *, reason: str) -> Work[None]:
@@ -212,8 +241,7 @@ def _nothing_to_lift(transaction: Transaction, run: RunState) -> str:
 
 def _withdraw_question(moment: Moment, run: RunState) -> None:
     """Take back the question whether the run may go on: a person has said so unasked."""
-    hold, find = run.control.hold, moment.transaction.approval
-    asked = None if hold is None or hold.approval is None else find(hold.approval)
+    asked = question_of(moment.transaction, run)
     if asked is not None and asked.state is ApprovalState.PENDING:
         withdraw(moment, asked)
 
