@@ -7,9 +7,10 @@ import json
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import as_person, interlock
+from cli.asking import as_person, interlock, make_operator
 from cli.ledgers import Story, a_run, told
 from interlock import Budget, Interlock
+from interlock.model.short_code import code_of
 
 
 def test_an_account_is_shown_with_its_bars(story: Story) -> None:
@@ -158,6 +159,15 @@ def test_another_limit_is_on_the_record_with_who_and_why(story: Story) -> None:
             "`much` is not an amount of US dollars: expected such as 2.50",
         ),
         ("agent/claude tokens", "expected the new limit behind `tokens`, or `none`"),
+        (
+            "agent/claude tokens 1 2",
+            "expected one DIMENSION and NEW, or several as DIMENSION=NEW: `2` is neither",
+        ),
+        (
+            "agent/claude token=1",
+            "`token` cannot be limited: expected one of tokens, tool-calls, wall-time-s, cost-usd,"
+            " diff-lines, storage-bytes",
+        ),
     ],
 )
 def test_what_cannot_be_a_budget_is_refused(arguments: str, complaint: str, story: Story) -> None:
@@ -165,3 +175,84 @@ def test_what_cannot_be_a_budget_is_refused(arguments: str, complaint: str, stor
 
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == f"Error: {complaint}"
+
+
+@pytest.fixture
+def spent(place: str) -> str:
+    """A run that was stopped because two of its limits were used up."""
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "work", budget=Budget(tokens=5_000, tool_calls=1))
+        run.observe(run.command("ls"), exit_code=0)
+        run.usage({"output_tokens": 5_250})
+        assert not run.step().goes_on
+    return run.id
+
+
+def test_a_run_without_a_budget_left_is_not_let_go_on_before_a_limit_is_raised(
+    place: str, spent: str
+) -> None:
+    make_operator(place)
+    code = code_of(spent)
+    asked = json.loads(interlock("approvals", "--json").stdout)[0]["code"]
+    refused = [
+        as_person("approve", asked, "--reason", "go on"),
+        as_person("resume", code, "--reason", "go on"),
+    ]
+    inbox, shown = interlock("approvals").stdout, interlock("show", spent).stdout
+
+    for each in refused:
+        assert each.exit_code == 2
+        assert each.stderr.splitlines()[-1] == (
+            f"Error: run `{code}` would be stopped again at once: this run has used 5,250 of 5,000"
+            " tokens; this run has used 1 of 1 tool call. Raise it first, `interlock budget"
+            f" run/{code} tokens NEW` and `interlock budget run/{code} tool-calls NEW`, then let it"
+            f" go on: `interlock resume {code} --reason TEXT`"
+        )
+    assert inbox.endswith(
+        f"interlock budget run/{code} tokens NEW raises the limit; then\n"
+        f"interlock budget run/{code} tool-calls NEW raises the limit; then\n"
+        f"interlock approve {asked} --reason TEXT lets it go on, interlock deny {asked} stops it\n"
+    )
+    assert (
+        f"    interlock budget run/{code} tokens NEW  raises the limit; then\n"
+        f"    interlock budget run/{code} tool-calls NEW  raises the limit; then\n"
+        f"    interlock approve {asked} --reason TEXT  lets it go on\n"
+    ) in shown
+    assert f"next  interlock budget run/{code} tokens NEW" in interlock("status").stdout
+
+
+def test_whoever_raises_a_limit_of_a_held_run_is_told_what_comes_next(
+    place: str, spent: str
+) -> None:
+    code = code_of(spent)
+    first = as_person("budget", "tokens", "20000")
+    second = as_person("budget", code, "tokens=30_000", "tool-calls=9", "--json")
+    shown = interlock("show", spent).stdout
+    asked = json.loads(interlock("approvals", "--json").stdout)[0]["code"]
+    resumed = as_person("resume", code, "--reason", "it has enough")
+
+    assert first.stdout == (
+        f"run/{spent}  tokens: 5,000 -> 20,000\n"
+        f"next  interlock budget run/{code} tool-calls NEW  is needed as well: this run has used 1"
+        " of 1 tool call\n"
+    )
+    assert f"run {code} (it waits for a person)" in first.stderr
+    changed = json.loads(second.stdout)
+    assert [(each["dimension"], each["after"]) for each in changed] == [
+        ("tokens", 30_000),
+        ("tool-calls", 9),
+    ]
+    assert {each["next"] for each in changed} == {f"interlock resume {code} --reason TEXT"}
+    assert "this run, tool-calls: 1 -> 9" in shown.partition("Questions and refusals")[2]
+    assert f"    interlock approve {asked} --reason TEXT  lets it go on\n" in shown
+    assert "raises the limit" not in shown
+    assert resumed.exit_code == 0
+
+
+def test_the_account_that_is_nearest_to_its_limit_comes_first(place: str) -> None:
+    with Interlock.open(place) as agent:
+        run = a_run(agent, "w", budget=Budget(tokens=100), tree_budget=Budget(tool_calls=2))
+        run.observe(run.command("ls"), exit_code=0)
+
+    shown = json.loads(interlock("budget", "--json").stdout)
+    assert [each["scope"] for each in shown] == [f"tree/{run.id}", f"run/{run.id}"]

@@ -118,7 +118,7 @@ def test_who_reports_after_the_lease_is_charged_and_releases_nothing_twice(
         assert released == NOTHING
         assert run.state.spent == Amounts(tool_calls=1)
         assert refused.decision is Decision.BLOCK
-        assert "has used 1 of 1 tool call and asks for 1 more" in refused.reasons[0]
+        assert "has used 1 of 1 tool call, 1 more is reserved" in refused.reasons[0]
 
 
 def test_whoever_reports_while_others_release_the_reservation_is_charged_once(
