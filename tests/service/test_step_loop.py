@@ -12,6 +12,7 @@ import pytest
 from gates.policies import gates_with
 from interlock import AsyncInterlock, InputError, Interlock, Run, StepAnswer, StopAnswer
 from interlock.model.approval import ApprovalState
+from interlock.model.short_code import code_of
 from interlock.ports import Listener
 from interlock.types import StepLoop
 from patience import LONG_ENOUGH_S
@@ -494,7 +495,7 @@ def test_a_run_whose_budget_is_used_up_goes_on_once_a_person_has_raised_it() -> 
             for step in loop:
                 looked(run, step.number)
         assert isinstance(loop.answer, StepAnswer)
-        assert "`interlock budget RUN DIMENSION NEW`" in loop.answer.reasons[0]
+        assert f"`interlock budget run/{code_of(run.id)} tool-calls NEW`" in loop.answer.reasons[0]
 
         interlock.set_budget(f"run/{run.id}", {"tool_calls": 2}, token=token)
         interlock.lift(run.id, reason="nearly there", token=token)
