@@ -144,7 +144,7 @@ fix the checkout: totals are off by one cent
   run      <chec> (<checkout..........................>)
   agent    claude (claude-code)
   project  shop
-  state    waits for a person: 1 question
+  state    waiting for a person: 1 question
   answers  2 allow, 1 ask, 1 deny
   used     78,000 tokens, $0.00, and 78,000 tokens of unknown price
   budget   78,000 of 100,000 tokens (78 %), the nearest limit

@@ -202,7 +202,7 @@ def test_observe_mode_says_what_it_would_have_done(
     ]
 
 
-def test_a_run_whose_process_was_killed_is_called_abandoned() -> None:
+def test_a_run_whose_process_has_ended_is_called_abandoned_on_every_page() -> None:
     code = (
         "import os; from interlock import Interlock; Interlock.open().run('t')\n"
         "os.kill(os.getpid(), 9)"
@@ -212,7 +212,24 @@ def test_a_run_whose_process_was_killed_is_called_abandoned() -> None:
     assert ended.returncode == -signal.SIGKILL
     assert " abandoned " in interlock("runs").stdout
     assert "state    abandoned, its process has ended\n" in interlock("show").stdout
-    assert "1 run, 1 of them abandoned: the process was killed\n" in interlock("status").stdout
+    assert "runs     1 abandoned (its process has ended)\n" in interlock("status").stdout
+    assert json.loads(interlock("status", "--json").stdout)["runs"] == {"abandoned": 1}
+
+
+_WAITS = "Interlock.open().run('t').command('git push --force origin topic')"
+_STOPS = "run = Interlock.open().run('t', budget={'tokens': 1}); run.usage({'input_tokens': 9}); run.step()"
+
+
+@pytest.mark.parametrize(("code", "word"), [(_WAITS, "waiting"), (_STOPS, "stopped")])
+def test_what_waits_or_is_held_is_called_so_after_its_process_ended(code: str, word: str) -> None:
+    whole = f"from interlock import Interlock; {code}"
+    subprocess.run([sys.executable, "-c", whole], timeout=LONG_ENOUGH_S, check=True)
+
+    assert f" {word} " in interlock("runs").stdout
+    assert f"state    {word}" in interlock("show").stdout
+    status = interlock("status").stdout
+    assert f"runs     1 {word}\n" in status
+    assert "abandoned" not in status
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -30,7 +30,7 @@ from interlock.service.records import budgets
 from interlock.service.records.budgets import policy_limits
 from interlock.views import units
 from interlock.views.review_view import RunReviews, open_question, run_reviews
-from interlock.views.run_digest import why_ended
+from interlock.views.run_digest import WORDS, why_ended
 
 
 class ChildRun(NamedTuple):
@@ -46,6 +46,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """The page of one run, but for its records."""
 
     state: RunState
+    word: str
+    """How it stands, in a word."""
     at: int
     """When it was looked at."""
     began: int
@@ -63,6 +65,7 @@ def run_view(ledger: Ledger, state: RunState, now: int) -> RunView:
     first = ledger.rows.record(state.id, 1)
     return RunView(
         state=state,
+        word=run_word(ledger, state, now),
         at=now,
         began=state.updated_at if first is None else first.at,
         holds=holds_on(ledger, state, now),
@@ -255,13 +258,29 @@ def holds_on(ledger: Ledger, state: RunState, now: int) -> Sequence[Held]:
     return [held for each in (state, *above) if (held := _held(ledger, each, now)) is not None]
 
 
-def is_abandoned(state: RunState) -> bool:
-    """Whether a run is open whose process was killed: nobody ended it, and nobody goes on.
+WAITING: Final = "waiting"
+ABANDONED: Final = "abandoned"
+RUNNING: Final = "running"
 
-    What a person types with `interlock run` one by one has no process that lasts.
+
+def run_word(ledger: Ledger, state: RunState, now: int) -> str:
+    """Return how a run stands, in the one word that every page uses.
+
+    It is how it ended; else what holds it; else that it waits for a person; else that its process
+    has ended, which nobody can go on with; else that it runs. What a person types with `interlock
+    run` one by one has no process that lasts.
     """
-    is_open = state.status is RunStatus.RUNNING and state.client != SHELL
-    return is_open and processes.has_ended(state.process)
+    if state.status is not RunStatus.RUNNING:
+        return state.outcome or "finished"
+    holds = holds_on(ledger, state, now)
+    if holds:
+        return WORDS[holds[0].kind]
+    if state.pending_approvals and any(
+        each.is_open_at(now) for each in ledger.rows.approvals(run_id=state.id, state="pending")
+    ):
+        return WAITING
+    has_ended = state.client != SHELL and processes.has_ended(state.process)
+    return ABANDONED if has_ended else RUNNING
 
 
 def all_halted(ledger: Ledger) -> str | None:

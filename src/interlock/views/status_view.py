@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 
-from interlock import processes
 from interlock.ledger.ledger import Ledger
 from interlock.model.budget import NO_LIMITS, BudgetBalance
 from interlock.model.hook import is_canary
@@ -18,7 +17,7 @@ from interlock.model.run import LEDGER_RUN, RunState
 from interlock.model.system_loop import LOOP_RUN
 from interlock.ports import ALL
 from interlock.service.people.operators import all_operators
-from interlock.views.run_view import all_halted, balance_of, first_command, is_abandoned
+from interlock.views.run_view import all_halted, balance_of, first_command, run_word
 
 _MOST_ACCOUNTS: Final = 20
 _MOST_RUNS: Final = 200
@@ -42,10 +41,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """How things stand."""
 
-    running: int
-    """How many runs are at work."""
-    abandoned: int
-    """How many of them have lost their process, which was killed."""
+    words: Mapping[str, int]
+    """How many runs that have not ended stand how, by the word for it, the most frequent first."""
     records: int
     waiting: tuple[Waiting, ...]
     """What waits for a person, the oldest first."""
@@ -66,12 +63,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 def standing(ledger: Ledger, now: int) -> Standing:
     """Return how things stand in a ledger."""
     rows = ledger.rows
-    running = [row for row in rows.runs(limit=ALL, status="running") if _is_of_agent(row)]
+    running = _states(ledger, rows.runs(limit=ALL, status="running"))
     latest = _latest(ledger)
     pending = rows.approvals(state="pending", limit=ALL)
     return Standing(
-        running=len(running),
-        abandoned=sum(_is_abandoned(ledger, row) for row in running),
+        words=dict(Counter(run_word(ledger, state, now) for state in running).most_common()),
         records=rows.head().records,
         waiting=tuple(
             Waiting(
@@ -104,14 +100,13 @@ def _is_of_agent(row: RunRow) -> bool:
     return row.id not in _OWN and not is_canary(row.task)
 
 
-def _is_abandoned(ledger: Ledger, row: RunRow) -> bool:
-    state = ledger.state(row.id) if processes.has_ended(row.process) else None
-    return state is not None and is_abandoned(state)
-
-
 def _latest(ledger: Ledger) -> list[RunState]:
-    rows = filter(_is_of_agent, ledger.rows.runs(limit=_MOST_RUNS))
-    return [state for row in rows if (state := ledger.state(row.id)) is not None]
+    return _states(ledger, ledger.rows.runs(limit=_MOST_RUNS))
+
+
+def _states(ledger: Ledger, rows: Iterable[RunRow]) -> list[RunState]:
+    found = (ledger.state(row.id) for row in filter(_is_of_agent, rows))
+    return [state for state in found if state is not None]
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:

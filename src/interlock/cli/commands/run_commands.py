@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -31,12 +31,14 @@ from interlock.views.lookup import found_state
 from interlock.views.moment import answer_meant, judged_of, moment_at
 from interlock.views.run_digest import WORDS, digest_of, last_refusal
 from interlock.views.run_view import (
+    RUNNING,
+    WAITING,
     RunView,
     all_halted,
-    is_abandoned,
     run_figures,
     run_value,
     run_view,
+    run_word,
     would_have_text,
 )
 from interlock.views.step_explanation import explained
@@ -47,6 +49,11 @@ _DEEPEST: Final = 4
 _UNPRICED: Final = "+?"
 _TEST: Final = "hook test"
 _LATEST_RECORDS: Final = 40
+_OPEN_TONES: Final = {
+    RUNNING: Tone.STRONG,
+    WAITING: Tone.ASKING,
+    WORDS[HoldKind.PAUSE]: Tone.ASKING,
+}
 
 
 @ledger_call("runs")
@@ -67,13 +74,15 @@ def runs_command(*, status: str | None, agent: str | None, project: str | None, 
         # One more than asked for, since the ledger's own chain is no run.
         rows = ledger.rows.runs(limit=limit + 1, status=status, agent=agent, project=project)
         found = [ledger.state(row.id) for row in rows if row.id != LEDGER_RUN]
-        halted = all_halted(ledger)
-    states = [state for state in found if state is not None][:limit]
-    lines = chain(all_halted_lines(halted), _run_lines(states) if states else [(Span("no runs"),)])
+        halted, now = all_halted(ledger), current_time()
+        states = [state for state in found if state is not None][:limit]
+        words = {state.id: run_word(ledger, state, now) for state in states}
+    shown = _run_lines(states, words, now) if states else [(Span("no runs"),)]
+    lines = chain(all_halted_lines(halted), shown)
     show([run_figures(state) for state in states], lines)
 
 
-def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
+def _run_lines(states: Sequence[RunState], words: Mapping[str, str], now: int) -> Iterator[Line]:
     columns = [
         Column("run"),
         Column("status"),
@@ -90,8 +99,10 @@ def _run_lines(states: Sequence[RunState]) -> Iterator[Line]:
         Column("violations", right=True, spared=4),
     ]
     short = codes_of([state.id for state in states])
-    now = current_time()
-    rows = [_row(state, depth, short[state.id], now) for state, depth in _nested(states)]
+    rows = [
+        _row(state, depth, short[state.id], words[state.id], now)
+        for state, depth in _nested(states)
+    ]
     if any(state.would_have for state in states):
         columns.append(Column("observed"))
         for (state, _), row in zip(_nested(states), rows, strict=True):
@@ -141,12 +152,12 @@ def _nested(states: Sequence[RunState]) -> Iterator[tuple[RunState, int]]:
         waiting.extend((child, depth + 1) for child in children)
 
 
-def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
+def _row(state: RunState, depth: int, short: str, word: str, now: int) -> list[Span]:
     spent = state.spent
     unpriced = _UNPRICED if state.unpriced_tokens else ""
     return [
         Span("  " * min(depth, _DEEPEST) + short, Tone.CODE),
-        _status(state),
+        Span(word, _tone(state, word)),
         Span(state.agent),
         Span(_TEST if _is_test(state) else state.task),
         Span(f"{units.span(now - state.updated_at)} ago", Tone.FAINT),
@@ -161,17 +172,12 @@ def _row(state: RunState, depth: int, short: str, now: int) -> list[Span]:
     ]
 
 
-def _status(state: RunState) -> Span:
-    hold = state.control.hold
-    if is_abandoned(state):
-        return Span("abandoned", Tone.BAD)
-    if state.status is RunStatus.RUNNING and hold is not None:
-        return Span(WORDS[hold.kind], Tone.ASKING if hold.kind is HoldKind.PAUSE else Tone.BAD)
+def _tone(state: RunState, word: str) -> Tone:
+    """Return the tone of the word for how a run stands."""
     if state.status is RunStatus.RUNNING:
-        waits = state.pending_approvals > 0
-        return Span("waiting" if waits else "running", Tone.ASKING if waits else Tone.STRONG)
+        return _OPEN_TONES.get(word, Tone.BAD)
     failed = state.report is not None and not state.report.passed
-    return Span(state.outcome or "finished", Tone.BAD if failed else Tone.GOOD)
+    return Tone.BAD if failed else Tone.GOOD
 
 
 def _figure(number: int, tone: Tone) -> Span:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +25,7 @@ from interlock.service.policies.policy_files import found_policy
 from interlock.service.whereabouts import Listening, running_server
 from interlock.views import units
 from interlock.views.policy_summary import PolicySummary, policy_summary
-from interlock.views.run_view import account_value, would_have_text
+from interlock.views.run_view import ABANDONED, account_value, would_have_text
 from interlock.views.status_view import Standing, standing
 
 if TYPE_CHECKING:
@@ -88,8 +88,9 @@ def _value(status: _Status) -> object:
             "ledger": status.place,
             "all_halted": None if found is None else found.all_halted,
             "clients_seen": sorted(_seen(status)),
-            "running": 0 if found is None else found.running,
-            "abandoned": 0 if found is None else found.abandoned,
+            "running": 0 if found is None else sum(found.words.values()),
+            "abandoned": 0 if found is None else found.words.get(ABANDONED, 0),
+            "runs": {} if found is None else found.words,
             "records": 0 if found is None else found.records,
             "waiting": () if found is None else found.waiting,
             "accounts": () if found is None else [account_value(each) for each in found.balances],
@@ -152,7 +153,7 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
     yield from all_halted_lines(found.all_halted)
     would_have = would_have_text(found.would_have)
     yield from labelled_rows(
-        ("running", units.counted(found.running, "run") + _abandoned(found.abandoned)),
+        ("runs", _open_runs(found.words)),
         ("told", f"would have been: {would_have}" if would_have else ""),
         ("matched", matches_text(found.observed_rules, found.would_have)),
         ("waiting", units.counted(len(found.waiting), "question")),
@@ -165,8 +166,11 @@ def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
         yield from bar_lines([balance], named=False)
 
 
-def _abandoned(count: int) -> str:
-    return f", {count} of them abandoned: the process was killed" if count else ""
+def _open_runs(words: Mapping[str, int]) -> str:
+    if not words:
+        return "none is open"
+    told = {ABANDONED: f"{ABANDONED} (its process has ended)"}
+    return ", ".join(f"{count:,} {told.get(word, word)}" for word, count in words.items())
 
 
 def _next(status: _Status) -> tuple[str, str]:

@@ -30,7 +30,7 @@ from interlock.model.short_code import code_of, codes_of
 from interlock.model.step import StepDecision
 from interlock.views import units
 from interlock.views.run_digest import WORDS, Digest
-from interlock.views.run_view import ChildRun, Held, RunView, is_abandoned, would_have_text
+from interlock.views.run_view import ABANDONED, WAITING, ChildRun, Held, RunView, would_have_text
 from interlock.views.timeline import ANSWERS
 from interlock.views.timeline_entry import Entry
 
@@ -142,14 +142,9 @@ def _head_lines(view: RunView) -> Iterator[Line]:
 
 def _standing(view: RunView, waiting: int) -> str:
     """Return how a run stands, in one word and what it waits for."""
-    state = view.state
-    if state.outcome is not None:
-        return state.outcome
-    if view.holds:
-        return ", ".join(dict.fromkeys(WORDS[held.kind] for held in view.holds))
-    # Whoever killed its process ended nothing on record.
-    here = "abandoned, its process has ended" if is_abandoned(state) else "running"
-    return f"waits for a person: {units.counted(waiting, 'question')}" if waiting else here
+    if view.word == WAITING:
+        return f"{WAITING} for a person: {units.counted(waiting, 'question')}"
+    return f"{ABANDONED}, its process has ended" if view.word == ABANDONED else view.word
 
 
 def _nearest(balances: Sequence[BudgetBalance]) -> str:
