@@ -113,12 +113,24 @@ def test_long_lists_of_evidence_are_counted_and_cut() -> None:
 
 def test_the_reason_gives_both_numbers_and_what_counted() -> None:
     assert decided(ANNOUNCES).reason == snapshot(
-        "score 80 of 60: last_event 15 (it comes right after a tool result), content_intent 55"
-        " (its end announces the next act), no_summary 5 (it does not sum up), tool_ratio 5"
-        " (0.75 of the recent turns had calls, more than 0.5)"
+        "work seems to be left: it comes right after a tool result; its end announces the next act;"
+        " it does not sum up; 0.75 of the recent turns had calls, more than 0.5 (score 80; from 60"
+        " on it is sent on)"
+    )
+    some = decided("Fixed it.", evidence=some_evidence("a", "b"))
+    assert some.reason == snapshot(
+        "it ends, but work may be left: it comes right after a tool result; it does not sum up;"
+        " 0.75 of the recent turns had calls, more than 0.5; 2 to-do items open (score 45; from 60"
+        " on it is sent on)"
+    )
+    few = decided("The tests pass now.")
+    assert few.reason == snapshot(
+        "taken as done: few signs of unfinished work (score 25; from 60 on it is sent on)"
     )
     nothing = decided("In summary, all is well.", last_event=None, tool_ratio=None)
-    assert nothing.reason == "score 0 of 60: no sign of unfinished work"
+    assert nothing.reason == (
+        "taken as done: no sign of unfinished work (score 0; from 60 on it is sent on)"
+    )
 
 
 def test_a_context_without_anything_finishes() -> None:

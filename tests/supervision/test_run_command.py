@@ -217,7 +217,10 @@ def test_a_run_whose_process_has_ended_is_called_abandoned_on_every_page() -> No
 
 
 _WAITS = "Interlock.open().run('t').command('git push --force origin topic')"
-_STOPS = "run = Interlock.open().run('t', budget={'tokens': 1}); run.usage({'input_tokens': 9}); run.step()"
+_STOPS = (
+    "run = Interlock.open().run('t', budget={'tokens': 1}); run.usage({'input_tokens': 9});"
+    " run.step()"
+)
 
 
 @pytest.mark.parametrize(("code", "word"), [(_WAITS, "waiting"), (_STOPS, "stopped")])

@@ -81,17 +81,17 @@ def _outcome(
         return StopOutcome.RESUMED, "it was cut off at its length limit"
     if context.finish_reason is FinishReason.TOOL_CALLS:
         return StopOutcome.NUDGED, "it announced tool calls and gave none"
-    counted = f"score {score} of {settings.continue_at}: {_what_counted(signals)}"
+    counted = "; ".join([each.because for each in signals if each.points])
+    scored = f"(score {score}; from {settings.continue_at} on it is sent on)"
     if score >= settings.continue_at:
-        return StopOutcome.NUDGED, counted
+        return StopOutcome.NUDGED, f"work seems to be left: {counted} {scored}"
     if score >= settings.warn_at:
-        return StopOutcome.FINISHED_WITH_WARNING, counted
-    return StopOutcome.FINISHED, counted
-
-
-def _what_counted(signals: tuple[SignalScore, ...]) -> str:
-    counted = [f"{each.signal} {each.points} ({each.because})" for each in signals if each.points]
-    return ", ".join(counted) or "no sign of unfinished work"
+        return (
+            StopOutcome.FINISHED_WITH_WARNING,
+            f"it ends, but work may be left: {counted} {scored}",
+        )
+    few = "few signs" if counted else "no sign"
+    return StopOutcome.FINISHED, f"taken as done: {few} of unfinished work {scored}"
 
 
 _MANY_CALLS: Final = 0.5
@@ -113,7 +113,7 @@ def _signals(
         # Each kind counts once: ten open items speak no louder than one.
         counts = Counter(each.kind for each in context.evidence)
         for kind in filter(counts.get, EvidenceKind):
-            because = f"{counts[kind]} on record"
+            because = _counted(counts[kind], kind)
             yield SignalScore(signal=kind.value, points=settings.points_of(kind), because=because)
 
 
@@ -272,14 +272,19 @@ def _nudge(context: StopContext, intent: Announcement | None) -> str:
 def evidence_in_words(evidence: Sequence[StopEvidence]) -> str:
     """Return what is left, counted and named, whatever the order of the evidence."""
     parts: list[str] = []
-    for kind, (one, many) in _HEADINGS.items():
+    for kind in _HEADINGS:
         texts = sorted({one_line(each.text, _MOST_SHOWN) for each in evidence if each.kind is kind})
         if texts:
             named = ", ".join([f"`{text}`" for text in texts[:_MOST_NAMED]])
             more = len(texts) - _MOST_NAMED
             rest = f" and {more} more" if more > 0 else ""
-            parts.append(f"{len(texts)} {one if len(texts) == 1 else many}: {named}{rest}")
+            parts.append(f"{_counted(len(texts), kind)}: {named}{rest}")
     return "; ".join(parts)
+
+
+def _counted(count: int, kind: EvidenceKind) -> str:
+    one, many = _HEADINGS[kind]
+    return f"{count} {one if count == 1 else many}"
 
 
 def _what_happened(context: StopContext, intent: Announcement | None) -> list[str]:
