@@ -18,7 +18,7 @@ from interlock.policy.gates.judgement import judge
 from interlock.service.policies.policy_files import default_policy
 from interlock.types import Action, Severity
 from interlock.views.inbox import recommendation
-from interlock.views.question_view import asking_event
+from interlock.views.question_view import asked_rule
 from secret_generator import from_template
 from service.ledgers import PASSPHRASE
 from terminal import own_terminal
@@ -212,9 +212,11 @@ Then have it count: interlock policy adopt
         CommandAction(command=PUSH),
         CommandAction(command=PUSH, cwd='/home/ada/it\'s \\ a "web"'),
         CommandAction(command="git push --force origin main && git stash drop"),
+        ToolAction(name="Bash", params={"command": PUSH, "cwd": "/srv/web"}),
+        ToolAction(name="Bash", params={"command": f"git status\n{PUSH}"}),
         EditAction(path="~/.bashrc", content="alias ll=ls\n"),
     ],
-    ids=["one rule", "in a folder", "several rules", "a protected path"],
+    ids=["one rule", "in a folder", "several rules", "a call", "two lines", "a protected path"],
 )
 def test_under_a_recommended_rule_nobody_is_asked(action: Action, tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
@@ -238,15 +240,13 @@ def _recommended(action: Action, folder: Path) -> str:
     with Interlock.open(":memory:", policy=policy) as interlock:
         interlock.run("ask").ask(action)
         [approval] = interlock.approvals()
-        event = asking_event(interlock.ledger.rows, approval)
-        return recommendation(approval.findings, event)
+        return asked_rule(interlock.ledger.rows, approval)
 
 
 @pytest.mark.parametrize(
     ("action", "why"),
     [
         (CommandAction(command="git push --force origin $X"), "only known when it runs"),
-        (ToolAction(name="Bash", params={"command": PUSH}), "it was not asked as a command"),
         (
             EditAction(path="notes.txt", content="line\n" * 5000),
             '`diff-size.decision = "warn"` would count for everything that this gate looks at',
@@ -256,7 +256,7 @@ def _recommended(action: Action, folder: Path) -> str:
             "the command holds a credential, which is not recorded",
         ),
     ],
-    ids=["a variable", "a call", "a large change", "a credential"],
+    ids=["a variable", "a large change", "a credential"],
 )
 def test_where_no_rule_is_narrow_that_is_told(action: Action, why: str, tmp_path: Path) -> None:
     rule = _recommended(action, tmp_path)
@@ -286,9 +286,22 @@ def test_what_no_key_silences_is_a_comment_or_another_key(
         remediation="",
     )
     file = tmp_path / "recommended.toml"
-    file.write_text(recommendation([finding]))
+    file.write_text(recommendation([finding], None, default_policy()))
 
     assert load_policy(user=file, project=None).hash
+
+
+def test_always_adds_nothing_where_no_rule_is_narrow(place: str) -> None:
+    with Interlock.open(place) as agent:
+        asked = agent.run("push it").command("git push --force origin $X").approval_id
+        shown = as_person("approve", str(asked), "--always").stdout
+
+    assert shown.endswith(
+        "\nNo rule is as narrow as this question: a part of the command is only known when it"
+        " runs\n"
+        "A person is asked about it each time.\n"
+    )
+    assert "policy adopt" not in shown
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,21 @@ from typing import Final
 import msgspec
 
 from interlock.ledger.ledger import Ledger
-from interlock.model.action import CommandAction
 from interlock.model.approval import Approval, Subject
 from interlock.model.events import ActionJudged
 from interlock.model.rows import RunRow
 from interlock.model.system_loop import Choice
 from interlock.model.verdict import Decision, Finding
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.inspection import inspect
 from interlock.policy.config.document import KEY_BY_PATH
-from interlock.policy.gates.destructive_gate import accepted_text, is_the_same_each_time
+from interlock.policy.gates import destructive_gate
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views.loop_view import cycle_view, effect_text, loop_state
 from interlock.views.review_view import PendingReview, asked_about
 from interlock.views.run_view import stopped_by
 
-_NO_RULE: Final = "# no rule is as narrow as this question"
-_ONLY_AT_RUN_TIME: Final = ("unresolved-command", "hidden-command", "oversize-command")
+NO_RULE: Final = "# no rule is as narrow as this question"
 
 
 class LoopQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,22 +82,27 @@ def loop_question(ledger: Ledger, approval: Approval) -> LoopQuestion | None:
     )
 
 
-def recommendation(findings: Iterable[Finding], event: ActionJudged | None = None) -> str:
+def recommendation(
+    findings: Iterable[Finding], event: ActionJudged | None, policy: CompiledPolicy
+) -> str:
     """Return the lines of a policy under which a person would not be asked about this again.
 
     They count for what was asked and nothing else; where the policy cannot say that, a comment
-    says so. `event` is the record of what was asked.
+    says so. `event` is the record of what was asked, `policy` the one that asked.
     """
-    found = tuple(findings)
-    asking = [each for each in found if each.decision is Decision.REQUIRE_CONFIRMATION]
-    blocks = [_block(each, found, event) for each in asking]
+    asking = [each for each in findings if _asks(each)]
+    blocks = [_block(each, event, policy) for each in asking]
     return "\n\n".join(dict.fromkeys(blocks)) + "\n"
 
 
-def _block(finding: Finding, found: Sequence[Finding], event: ActionJudged | None) -> str:
+def _asks(finding: Finding) -> bool:
+    return finding.decision is Decision.REQUIRE_CONFIRMATION
+
+
+def _block(finding: Finding, event: ActionJudged | None, policy: CompiledPolicy) -> str:
     match finding.gate:
         case "destructive-ops":
-            return _accepted(found, event)
+            return _accepted(event, policy)
         case "protected-paths":
             path = finding.rule.removeprefix("protected-paths.")
             return f'[[protected-paths.entries]]\npath = {json.dumps(path)}\ndecision = "warn"'
@@ -110,24 +115,28 @@ def _block(finding: Finding, found: Sequence[Finding], event: ActionJudged | Non
         case gate if gate != "secrets" and f"{gate}.decision" in KEY_BY_PATH:
             return _too_wide(f"{gate}.decision", "everything that this gate looks at")
         case _:
-            return f"{_NO_RULE}: no key of the policy is about `{finding.rule}` alone"
+            return f"{NO_RULE}: no key of the policy is about `{finding.rule}` alone"
 
 
-def _accepted(found: Sequence[Finding], event: ActionJudged | None) -> str:
-    """Return the line that accepts exactly the command that was asked about."""
-    if event is None or not isinstance(event.action, CommandAction):
-        return f"{_NO_RULE}: it was not asked as a command"
-    if event.facts.withheld is not None:
-        return f"{_NO_RULE}: the command holds a credential, which is not recorded"
-    is_fixed = is_the_same_each_time(event.action.command)
-    if not is_fixed or any(each.rule in _ONLY_AT_RUN_TIME for each in found):
-        return f"{_NO_RULE}: a part of the command is only known when it runs"
-    command = accepted_text(event.action.command, event.action.cwd)
-    return f'[destructive-ops]\naccepted-commands = ["...", {_toml_text(command)}]'
+def _accepted(event: ActionJudged | None, policy: CompiledPolicy) -> str:
+    """Return the line that accepts exactly the commands that were asked about."""
+    if event is not None and event.facts.withheld is not None:
+        return f"{NO_RULE}: the command holds a credential, which is not recorded"
+    commands = () if event is None else inspect(event.action, policy).commands
+    gate = destructive_gate.GATE.command
+    asking = [each for each in commands if gate is not None and any(map(_asks, gate(each, policy)))]
+    if not asking:
+        return f"{NO_RULE}: no command was asked about"
+    found = [destructive_gate.acceptance_of(each) for each in asking]
+    accepted = [_toml_text(each) for each in found if each is not None]
+    if len(accepted) < len(asking):
+        return f"{NO_RULE}: a part of the command is only known when it runs"
+    named = ", ".join(('"..."', *accepted))
+    return f"[destructive-ops]\naccepted-commands = [{named}]"
 
 
 def _too_wide(key: str, what: str) -> str:
-    return f'{_NO_RULE}: `{key} = "warn"` would count for {what}'
+    return f'{NO_RULE}: `{key} = "warn"` would count for {what}'
 
 
 def _toml_text(text: str) -> str:

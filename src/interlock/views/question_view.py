@@ -108,7 +108,9 @@ def question_view(ledger: Ledger, approval: Approval, now: int) -> Question:
         held_for=_held_for(event),
         review=review_question(ledger, approval, run, now) if kind == "review" else None,
         loop=loop_question(ledger, approval) if kind == "loop" else None,
-        rule=recommendation(approval.findings, judged) if kind not in ("resume", "review") else "",
+        rule=recommendation(approval.findings, judged, policy)
+        if kind not in ("resume", "review")
+        else "",
         used_at=None if found is None else _used_at(rows, approval, found.seq),
         needs_note=kind == "resume" and glance is not None and glance.standing.word == "stopped",
     )
@@ -162,6 +164,12 @@ def asking_event(rows: Rows, approval: Approval) -> events.ActionJudged | None:
     found = None if run is None else _asked_in(rows, approval, run)
     event = None if found is None else found.event
     return event if isinstance(event, events.ActionJudged) else None
+
+
+def asked_rule(rows: Rows, approval: Approval) -> str:
+    """Return the lines of a policy under which a person would not be asked about this again."""
+    policy = _policy(rows, approval.policy_hash)
+    return recommendation(approval.findings, asking_event(rows, approval), policy)
 
 
 def _asked_in(rows: Rows, approval: Approval, run: RunRow) -> events.Record | None:

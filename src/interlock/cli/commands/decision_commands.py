@@ -19,7 +19,15 @@ from interlock.cli.call.chosen_question import (
 )
 from interlock.cli.call.ledger_access import current_time, governing, operator_token, reading_ledger
 from interlock.cli.call.options import ledger_call, note_option, reason_option, show
-from interlock.cli.text.render import Line, Span, Tone, badge_line, labelled_lines, labelled_rows
+from interlock.cli.text.render import (
+    Line,
+    Span,
+    Tone,
+    badge_line,
+    labelled_lines,
+    labelled_rows,
+    wrapped_lines,
+)
 from interlock.cli.text.review_page import choice_lines
 from interlock.cli.text.run_page import hold_lines
 from interlock.cli.text.summary_page import next_line
@@ -31,9 +39,9 @@ from interlock.service.interlock import Interlock
 from interlock.service.people.credentials import has_operator
 from interlock.service.records.approvals import refuse_used_up
 from interlock.views import units
-from interlock.views.inbox import InboxItem, LoopQuestion, inbox, loop_question, recommendation
+from interlock.views.inbox import NO_RULE, InboxItem, LoopQuestion, inbox, loop_question
 from interlock.views.loop_timeline import choice_text
-from interlock.views.question_view import asked_folder, asking_event
+from interlock.views.question_view import asked_folder, asked_rule
 from interlock.views.run_view import holds_on, run_figures, stopped_by
 from interlock.views.timeline import STATES, reason_text
 
@@ -101,7 +109,8 @@ def approve_command(*, asked: tuple[str, ...], always: bool, note: str | None) -
         decided = [
             interlock.approve(each.id, token=token, note=note, always=always) for each in found
         ]
-        rules = [_rule(interlock, each) if always else None for each in decided]
+        rows = interlock.ledger.rows
+        rules = [asked_rule(rows, each) if always else None for each in decided]
         clients = [interlock.governor.state(each.run_id).client for each in decided]
     _show_decided(decided, rules, asked_by_loop, clients)
 
@@ -125,10 +134,6 @@ def deny_command(*, asked: tuple[str, ...], note: str | None) -> None:
         decided = [interlock.deny(each.id, token=token, note=note) for each in found]
         clients = [interlock.governor.state(each.run_id).client for each in decided]
     _show_decided(decided, None, asked_by_loop, clients)
-
-
-def _rule(interlock: Interlock, approval: Approval) -> str:
-    return recommendation(approval.findings, asking_event(interlock.ledger.rows, approval))
 
 
 def _of_loop(interlock: Interlock, approval: Approval) -> LoopQuestion | None:
@@ -232,12 +237,24 @@ def _decided_lines(
     elif approval.subject is not Subject.LOOP:
         yield from labelled_lines("next", _after_decision(approval, client))
     if rule is not None:
-        file = settings.current_places().user_file
-        about = f"To be asked no more about exactly this, add to {file}; nothing was changed:"
-        yield from ((), (Span(about, Tone.FAINT),), ())
-        for line in rule.splitlines():
-            yield (Span(f"  {line}"),)
-        yield from ((), (Span("Then have it count: interlock policy adopt", Tone.FAINT),))
+        yield from _rule_lines(rule)
+
+
+def _rule_lines(rule: str) -> Iterator[Line]:
+    """Yield the lines to be added to a policy, or why there are none."""
+    lines = [line for line in rule.splitlines() if line]
+    yield ()
+    if all(line.startswith(NO_RULE) for line in lines):
+        for line in lines:
+            yield from wrapped_lines((), f"N{line.removeprefix('# n')}", Tone.FAINT)
+        yield (Span("A person is asked about it each time.", Tone.FAINT),)
+        return
+    file = settings.current_places().user_file
+    about = f"To be asked no more about exactly this, add to {file}; nothing was changed:"
+    yield from ((Span(about, Tone.FAINT),), ())
+    for line in rule.splitlines():
+        yield (Span(f"  {line}"),)
+    yield from ((), (Span("Then have it count: interlock policy adopt", Tone.FAINT),))
 
 
 def _after_decision(approval: Approval, client: str) -> str:

@@ -11,7 +11,6 @@ from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import CommandLine, InspectedEdit
 from interlock.policy.actions.rulebook import Hit
-from interlock.policy.config.action_sections import DestructiveOps
 from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
 from interlock.policy.gates.contract import Gate, while_off
 
@@ -28,7 +27,8 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
     if not settings.enabled:
         return
     lowered = command.lowered
-    is_accepted = bool(settings.accepted_commands) and _is_accepted(command, settings)
+    accepted = settings.accepted_commands
+    is_accepted = bool(accepted) and acceptance_of(command) in accepted
     seen: set[str] = set()
     for hit in policy.rulebook.hits(lowered.commands, lowered.effects):
         if hit.silenced or hit.rule_id in seen:
@@ -43,15 +43,14 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
         yield from _unresolved(lowered.unresolved, settings.unresolved)
 
 
-def _is_accepted(command: CommandLine, settings: DestructiveOps) -> bool:
-    """Whether a person has agreed to exactly this for good."""
-    is_fixed = is_the_same_each_time(command.line) and not command.lowered.unresolved
-    return is_fixed and accepted_text(command.line, command.cwd) in settings.accepted_commands
+def acceptance_of(command: CommandLine) -> str | None:
+    """Return how a person accepts exactly this for good; None where it is not always the same.
 
-
-def is_the_same_each_time(line: str) -> bool:
-    """Whether a line says all that it does: what a variable or a program says may change."""
-    return "$" not in line and "`" not in line
+    What a variable or a program says may change.
+    """
+    line = command.line
+    is_fixed = "$" not in line and "`" not in line and not command.lowered.unresolved
+    return accepted_text(line, command.cwd) if is_fixed else None
 
 
 def accepted_text(line: str, cwd: str | None) -> str:
