@@ -82,11 +82,14 @@ def test_it_counts_what_would_have_been_stopped(home: Path) -> None:
     value = json.loads(interlock("status", "--json").stdout)
     [listed] = json.loads(interlock("runs", "--json").stdout)
 
-    assert "would have been: 1 asked" in shown
-    assert "git.push-force 1" in shown
+    assert "observed would ask 1\n  by rule  git.push-force 1\n" in shown
     assert value["would_have"] == listed["would_have"] == {"require_confirmation": 1}
-    assert "1 asked" in interlock("runs").stdout
-    assert "would have been: 1 asked" in interlock("show", run.id).stdout
+    assert "would ask 1\n" in interlock("runs").stdout
+    page = interlock("show", run.id).stdout
+    assert "observed would ask 1\n" in page
+    listed_there = page.partition("Questions and refusals")[2]
+    assert "would ask $ git push --force\n" in listed_there
+    assert "git.push-force: would have asked: " in listed_there
 
 
 def test_a_server_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,7 @@ def test_observe_mode_says_what_it_would_have_done(
     ]
     assert said == [
         "would have asked: overwrites what others see on the remote (git.push-force)",
-        "observe mode stopped nothing of this: 1 asked",
+        "observe mode stopped nothing of this: would ask 1",
     ]
 
 

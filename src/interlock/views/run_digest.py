@@ -59,8 +59,9 @@ def digest_of(rows: Rows, state: RunState) -> Digest:
 
 def _concerns_people(event: events.Event) -> bool:
     match event:
-        case events.ActionJudged(decision=decision):
-            return decision in _REFUSING or is_approved(event)
+        case events.ActionJudged(decision=decision, verdict=verdict):
+            is_told = is_approved(event) or verdict.would_have is not None
+            return decision in _REFUSING or is_told
         case events.ActionObserved(forbidden=forbidden):
             return bool(forbidden)
         case events.StepJudged(ruling=ruling, held=held):

@@ -211,22 +211,23 @@ def run_figures(state: RunState) -> RunFigures:
 
 
 _WOULD_HAVE: Final = {
-    "require-confirmation": "asked",
-    "block": "denied",
-    "throttle": "slowed down",
-    "pause": "paused",
-    "stop": "stopped",
-    "nudged": "sent on",
-    "resumed": "sent on",
+    "require-confirmation": "ask",
+    "block": "deny",
+    "throttle": "slow down",
+    "pause": "pause",
+    "stop": "stop",
+    "nudged": "send on",
+    "resumed": "send on",
 }
 
 
 def would_have_text(counts: Mapping[str, int]) -> str:
-    """Return what observed findings would have done: `12 asked, 3 denied`; empty for nothing."""
+    """Return what observed findings would have done: `would ask 12, deny 3`; empty for nothing."""
     words = dict.fromkeys(_WOULD_HAVE.values(), 0)
     for answer, count in counts.items():
         words[_WOULD_HAVE[answer]] += count
-    return ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
+    told = ", ".join(f"{word} {count:,}" for word, count in words.items() if count)
+    return f"would {told}" if told else ""
 
 
 def _by_count(counts: Mapping[str, int]) -> dict[str, int]:

@@ -158,6 +158,8 @@ class Timeline:
 
     def _judged(self, event: events.ActionJudged) -> Entry:
         mark, accent = APPROVED if is_approved(event) else ANSWERS[event.decision]
+        if (would_have := event.verdict.would_have) is not None:
+            mark = f"would {would_have.short}"
         granted = event.facts.granted
         return Entry(
             mark,

@@ -151,11 +151,10 @@ def _server(status: _Status) -> Iterator[Line]:
 
 def _ledger(found: Standing, status: _Status) -> Iterator[Line]:
     yield from all_halted_lines(found.all_halted)
-    would_have = would_have_text(found.would_have)
     yield from labelled_rows(
         ("runs", _open_runs(found.words)),
-        ("told", f"would have been: {would_have}" if would_have else ""),
-        ("matched", matches_text(found.observed_rules, found.would_have)),
+        ("observed", would_have_text(found.would_have)),
+        ("by rule", matches_text(found.observed_rules, found.would_have)),
         ("waiting", units.counted(len(found.waiting), "question")),
     )
     for each in found.waiting:

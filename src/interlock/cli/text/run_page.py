@@ -131,7 +131,8 @@ def _head_lines(view: RunView) -> Iterator[Line]:
         ("state", _standing(view, len(waits)), Tone.STRONG),
         ("because", view.ended_because),
         ("answers", _answers(view)),
-        ("observed", _observed(state)),
+        ("observed", would_have_text(state.would_have)),
+        ("by rule", matches_text(state.observed_rules, state.would_have)),
         ("used", f"{units.counted(state.spent.tokens, 'token')}, {_cost(state)}"),
         ("budget", _nearest(view.balances)),
     )
@@ -172,7 +173,6 @@ def _figure_lines(state: RunState) -> Iterator[Line]:
     yield from heading_lines("Figures")
     yield from labelled_rows(
         ("policy", state.policy_hash[:16], Tone.FAINT),
-        ("matched", matches_text(state.observed_rules, state.would_have)),
         ("steps", steps_text(state)),
         *statistics_rows(state.step_statistics),
         ("saved", _saved(state)),
@@ -237,11 +237,6 @@ def _answers(view: RunView) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "no calls yet"
 
 
-def _observed(state: RunState) -> str:
-    told = would_have_text(state.would_have)
-    return f"would have been: {told}" if told else ""
-
-
 def _lines(state: RunState) -> str:
     files = units.counted(len(state.files), "file")
     rework = f", {state.rework_lines:,} reworked" if state.rework_lines else ""
@@ -280,7 +275,7 @@ def entry_line(entry: Entry, *, when: str, width: int, facts: str) -> Line:
     text = cut(entry.text, max(12, room))
     line = (
         Span(f"{when}  ", Tone.FAINT),
-        Span(f"{entry.mark:<{_MARK_WIDTH}}", Tone[entry.accent.name]),
+        Span(f"{entry.mark:<{_MARK_WIDTH - 1}} ", Tone[entry.accent.name]),
         Span(text),
     )
     return (*line, Span(f"  {facts}", Tone.FAINT)) if facts else line

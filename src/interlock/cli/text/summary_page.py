@@ -17,7 +17,7 @@ def policy_lines(policy: PolicySummary, refused: str | None) -> Iterator[Line]:
         ("policy", f"preset {policy.preset} ({chosen}), {policy.rules_text}"),
         ("files", ", ".join(policy.files) or "none: the built-in policy"),
         ("limits", f"a run may use {policy.limits_text}; change them under [budgets.run]"),
-        ("observed", f"only told, not enforced: {observed}" if observed else ""),
+        ("observes", f"{observed}; a rule that warns warns all the same" if observed else ""),
         ("not yet", refused or "", Tone.CAREFUL),
     )
 
