@@ -124,7 +124,10 @@ def test_that_no_session_was_ever_seen_is_said(hooked: Path) -> None:
     assert server is not None
     assert f"process {server.pid} still runs" in away
     assert f"`kill {server.pid}` ends it now" in " ".join(away.split())
-    assert "the record of what happened: " in " ".join(away.split())
+    ledger, keys = settings.current_ledger_places()[:2]
+    told = " ".join(away.split())
+    assert f"kept the record of what happened: {ledger} the keys that seal it: {keys} " in told
+    assert f"delete rm -r {ledger} {keys}" in told
 
 
 def test_whoever_installs_is_told_to_set_up_first(hooked: Path) -> None:

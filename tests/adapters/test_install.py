@@ -260,7 +260,8 @@ def test_nothing_is_written_in_a_dry_run(home: Path) -> None:
     shown = interlock("install", "claude-code", "--dry-run")
 
     assert shown.exit_code == 0
-    assert '+    "PreToolUse": [' in shown.output
+    assert "settings.json: 9 hooks added; `--diff` shows the lines\n" in shown.output
+    assert "PreToolUse" not in shown.output
     assert contents(home) == {}
 
 

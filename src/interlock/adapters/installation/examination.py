@@ -181,7 +181,10 @@ def _looked_at(each: _Installed) -> Iterator[Observation]:
         yield Observation(Level.PROBLEM, each.client.name, each.scope.value, text)
     if not problems:
         count = units.counted(len(each.hooks), "hook")
-        text = f"{count}; the canary was refused and let through, in {tried.took_ms} ms at most"
+        text = (
+            f"{count}; a dangerous test line was denied, a harmless one allowed, in"
+            f" {tried.took_ms} ms at most"
+        )
         yield Observation(Level.OK, each.client.name, each.scope.value, text)
     for text in _needs(each):
         yield Observation(Level.NOTE, each.client.name, each.scope.value, text)

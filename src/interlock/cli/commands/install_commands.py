@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -38,10 +39,8 @@ from interlock.cli.text.render import (
     escape,
     labelled_lines,
     labelled_rows,
-    text_width,
 )
 from interlock.cli.text.summary_page import never_seen, next_line, policy_lines
-from interlock.cli.text.tables import cut
 from interlock.errors import InputError, InterlockError, NotPermittedError
 from interlock.extras import require_extra
 from interlock.service.people.credentials import has_operator
@@ -87,7 +86,9 @@ Examples:
   interlock doctor
   interlock doctor --json
 """
-_MOST_LINES: Final = 12
+_SIGNS: Final = {"+": "added", "-": "removed"}
+_HOOK: Final = '"type": '
+"""What every hook in a file of settings says, once."""
 _SCOPE: Final = click.option(
     "--scope",
     type=click.Choice([each.value for each in Scope]),
@@ -315,16 +316,14 @@ def _trust(plan: Plan, manner: _Manner) -> Sequence[str]:
 
 
 def _in_short(change: FileChange) -> str:
-    """Return how much of a file changes, and the lines that do; a long line is cut."""
+    """Return how many hooks or lines a change adds to a file and takes away."""
     lines = change.difference().split("\n")[2:]
-    changed = [each for each in lines if each.startswith(("+", "-"))]
-    added = sum(each.startswith("+") for each in changed)
+    hooks = [each for each in lines if _HOOK in each and each[0] in _SIGNS]
+    noun, counted = ("hook", hooks) if hooks else ("line", lines)
+    counts = [(sum(each[:1] == sign for each in counted), word) for sign, word in _SIGNS.items()]
+    told = ", ".join(f"{units.counted(count, noun)} {word}" for count, word in counts if count)
     verb = "remove" if change.after is None else "create" if change.before is None else "change"
-    shown = [f"  {cut(each, text_width() - 2)}" for each in changed[:_MOST_LINES]]
-    more = len(changed) - len(shown)
-    rest = [f"  ... {units.counted(more, 'more line')}: `--diff` shows them"] if more > 0 else []
-    head = f"{verb} {change.path}: {added} lines added, {len(changed) - added} removed"
-    return "\n".join([head, *shown, *rest])
+    return f"{verb} {change.path}: {told}; `--diff` shows the lines"
 
 
 def _tell(text: str) -> None:
@@ -362,11 +361,24 @@ def _remaining_lines() -> Iterator[Line]:
         itself = ", it ends by itself when unused" if server.ends_itself else ""
         stops = f"process {server.pid} still runs{itself}: `kill {server.pid}` ends it now"
     ledger = Path(places.ledger).expanduser()
-    kept = [each for each in (ledger, places.keys, places.undo) if each.exists()]
+    policies = settings.current_places()
+    parts = [
+        ("the record of what happened", ledger),
+        ("the keys that seal it", places.keys),
+        ("what can be undone", places.undo),
+        ("your policy", policies.user_file),
+        ("the project's policy", policies.project_file),
+    ]
+    kept = [(what, path) for what, path in parts if path.exists()]
+    named = [f"{what}: {path}" for what, path in kept]
+    remove = shlex.join(["rm", "-r", *(str(path) for _, path in kept)])
     yield from labelled_rows(
         ("server", stops),
-        ("kept", f"the record of what happened: {', '.join(map(str, kept))}" if kept else ""),
+        *[("" if place else "kept", each) for place, each in enumerate(named)],
     )
+    if kept:
+        # A command that is copied stands in one line.
+        yield (Span("  delete   ", Tone.LABEL), Span(remove, Tone.CODE))
 
 
 def _lines(done: Sequence[_Done]) -> Iterator[Line]:
