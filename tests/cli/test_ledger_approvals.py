@@ -339,7 +339,10 @@ def test_the_folder_of_a_command_is_shown(place: str, empty_place: Path) -> None
         run.command(PUSH)
         run.command(PUSH, cwd="/srv/shop")
         shown = interlock("approvals").stdout
+        make_operator(place)
+        as_listed = interlock("approvals").stdout
 
     assert shown.count("  in       ") == 2
+    assert "interlock approve CODE lets it happen once, interlock deny CODE refuses\n" in as_listed
     assert "  in       /srv/shop\n" in shown
     assert str(empty_place) in shown.replace("\n           ", "")

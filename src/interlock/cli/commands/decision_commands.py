@@ -173,11 +173,12 @@ def _inbox_lines(
         yield ()
         for command in waiting[0].raises:
             yield (Span(command, Tone.CODE), Span(" raises the limit; then", Tone.FAINT))
-        named, is_resume = short[asked[0].id], asked[0].subject in _OF_RUNS
+        code, is_resume = short[asked[0].id], asked[0].subject in _OF_RUNS
+        named = code if len(asked) == 1 else "CODE"
         granted = "lets it go on" if is_resume else "lets it happen once"
         denied = "stops it" if is_resume else "refuses"
         yield (
-            Span(asked[0].way_to_grant, Tone.CODE),
+            Span(asked[0].way_to_grant.replace(asked[0].code, named), Tone.CODE),
             Span(f" {granted}, ", Tone.FAINT),
             Span(f"interlock deny {named}", Tone.CODE),
             Span(f" {denied}", Tone.FAINT),
