@@ -8,7 +8,11 @@ from hypothesis import given
 from inline_snapshot import snapshot
 
 from interlock.policy.config.document import policy_from_stored, stored_bytes
-from interlock.policy.config.policy_changes import loosenings_between, policy_changes_between
+from interlock.policy.config.policy_changes import (
+    held_to,
+    loosenings_between,
+    policy_changes_between,
+)
 from policy.documents import Document, documents, loaded
 from policy.files import KNOWN, merged, toml, wrapped
 
@@ -208,6 +212,31 @@ def test_what_is_looser_than_before_is_told(old: str, new: str, places: list[str
     assert [line.split("`")[1] for line in told] == places
     assert set(told) <= set(policy_changes_between(before, after))
     assert loosenings_between(before, before, KNOWN) == ()
+
+
+@given(documents(), documents())
+def test_a_policy_that_is_held_is_looser_in_no_place_and_as_tight_as_it_was(
+    one: Document, other: Document
+) -> None:
+    counts, policy = loaded(one), loaded(other)
+    held = held_to(counts.policy, policy, KNOWN)
+
+    assert loosenings_between(counts.policy, held.policy, KNOWN) == ()
+    waiting = policy_changes_between(held.policy, policy.policy)
+    assert len(waiting) == len(loosenings_between(counts.policy, policy.policy, KNOWN))
+    assert held.policy.secrets.fingerprint_key == policy.policy.secrets.fingerprint_key
+
+
+def test_only_what_is_looser_is_held() -> None:
+    rule = "[[rules]]\nid = 'r'\nwhen = '{}'\ndecision = 'warn'\nmessage = 'm'\n"
+    counts = merged("[limits]\nnesting = 20\n" + rule.format("true"))
+    new = "[limits]\nnesting = 30\n[diff-size]\nthreshold = 9\n" + rule.format("false")
+    file = merged(new + "[destructive-ops.rules]\n'git.push-force' = 'off'")
+    held = held_to(counts.policy, file, KNOWN)
+
+    assert policy_changes_between(counts.policy, held.policy) == ("`diff-size.threshold`: 300 → 9",)
+    both = msgspec.structs.replace(file, find_user_level=lambda: counts)
+    assert held_to(counts.policy, both, KNOWN).user_level.hash == counts.hash
 
 
 _PRICED = "[[budgets.prices]]\nmodel = 'mine'\ninput-usd = {}\noutput-usd = {}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -120,6 +121,40 @@ def test_a_server_takes_up_what_changes_in_the_policy_before_its_next_answer(
         codes += [code("milder than before, stricter than the user's", "s3")]
 
     assert codes == [0, 2, 2, 2, 2, 0, 2, 0]
+
+
+@pytest.mark.parametrize("is_served", [True, False], ids=["a server that starts", "no server"])
+def test_what_is_looser_waits_and_what_counts_goes_on_counting(
+    home: Home, monkeypatch: pytest.MonkeyPatch, *, is_served: bool
+) -> None:
+    own = home.folder / "config" / "interlock" / "policy.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(STRICT)
+    if not is_served:
+        (home.folder / "interlock").write_text("")
+    with home.ledger(monkeypatch) as interlock:
+        interlock.set_up("anna", PASSPHRASE, cost=CHEAP)
+    looser = STRICT.replace("ls", "id")
+    own.write_text(looser)
+
+    def codes(session: str) -> list[int]:
+        asked = ("ls", "id", "pwd")
+        actions = [{"action": {"command": line}, "key": line} for line in asked]
+        return [home.hook({"session": session, **each}).returncode for each in actions]
+
+    with home.served() if is_served else contextlib.nullcontext():
+        held = codes("s1")
+        (home.folder / "interlock.toml").write_text(STRICT.replace("ls", "pwd"))
+        in_project = codes("s2")
+        (home.folder / "interlock.toml").unlink()
+        own.write_text(STRICT + looser)
+        with home.ledger(monkeypatch) as interlock:
+            token = interlock.unlock("anna", PASSPHRASE)
+            own.write_text(looser)
+            interlock.adopt(load_policy(user=own, project=None), token=token)
+        adopted = codes("s3")
+
+    assert (held, in_project, adopted) == ([2, 2, 0], [2, 2, 2], [0, 2, 0])
 
 
 def test_of_two_hooks_at_once_one_starts_the_server(

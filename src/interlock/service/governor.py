@@ -22,7 +22,7 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Clock, PatientClock
 from interlock.service.policies.policy_files import PolicyFiles
 from interlock.service.questions.question import Asking, Consequence, Preparation, Question
-from interlock.service.records.adoption import adopt, adopt_for_project, check_adoption
+from interlock.service.records.adoption import adopt, adopt_for_project, check_adoption, held_policy
 from interlock.service.records.approvals import wait_for_decision
 from interlock.service.records.budgets import Recorded, policy_limits
 from interlock.service.records.context import Context, JudgementCache
@@ -154,37 +154,54 @@ class Governor:
         digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:8]
         project = f"{root.name if named == _NO_PROJECT else named}-{digest}"
         files = PolicyFiles(found.project)
-        self.adopt(files.policy(), project)
         if None in self._files:
+            self.adopt(self._held(files.policy(), project, files), project)
             self._files[project] = files
+        else:
+            self.adopt(files.policy(), project)
         return project
 
     def _take_changes(self, own: str | None) -> None:
         """Judge by what the policy's files say now.
 
-        What is looser waits until an operator has adopted it, what cannot be read until it can:
-        until then the policy stays as it was.
+        What cannot be read waits until it can: until then the policy stays as it was.
         """
         files = self._files[own]
         traces = files.traces()
         if traces == files.seen and files.refused_under is None:
             return
-        counts = self.ledger.state(LEDGER_RUN)
-        counted = "" if counts is None else counts.policy_hash
-        if traces == files.seen and files.refused_under == counted:
+        if traces == files.seen and files.refused_under == self._counted():
             return
         files.seen, files.refused_under = traces, None
         try:
-            self.adopt(files.policy(), own)
+            self.adopt(self._held(files.policy(), own, files), own)
         except (NotPermittedError, PolicyError):
-            files.refused_under = counted
+            files.refused_under = self._counted()
+
+    def _held(
+        self, policy: CompiledPolicy, own: str | None, files: PolicyFiles
+    ) -> CompiledPolicy:
+        """Return what files say, but for what is looser: that waits until an operator adopts it."""
+        held = held_policy(self.ledger, policy, self._opener, own)
+        files.refused_under = None if held is policy else self._counted()
+        return held
+
+    def _counted(self) -> str:
+        """Return which policy counts in the ledger."""
+        state = self.ledger.state(LEDGER_RUN)
+        return "" if state is None else state.policy_hash
 
     def has_policy_of(self, project: str) -> bool:
         """Whether a project has a policy of its own here."""
         return project in self._policies
 
     def check_policies(self) -> None:
-        """Raise NotPermittedError where a policy is one that only an operator may take."""
+        """Raise NotPermittedError where a policy is one that only an operator may take.
+
+        Where files are followed, what is looser in them waits for that.
+        """
+        for own, files in self._files.items():
+            self._replace(own, self._held(self._policies[own], own, files))
         for project, policy in self._policies.items():
             check_adoption(self.ledger, policy, self._opener, project)
 

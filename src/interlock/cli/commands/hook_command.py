@@ -26,7 +26,7 @@ from interlock.server.hooks.hook_socket import LARGEST_LINE
 from interlock.server.hooks.own_dialect import OWN_DIALECT
 from interlock.service.aio import LoopDriver
 from interlock.service.ledgers import open_governor
-from interlock.service.policies.policy_files import load_policy
+from interlock.service.policies.policy_files import PolicyFiles
 
 _ABOUT: Final = """\
 Answer a hook of an agent's client, in its DIALECT; its payload is read from standard input.
@@ -121,7 +121,8 @@ def _from_here(dialect: str, args: Sequence[str], payload: bytes) -> HookReply:
 
 
 async def _answered(call: HookCall, payload: bytes) -> HookReply:
-    governor = open_governor(None, policy=load_policy(project=None))
+    files = PolicyFiles()
+    governor = open_governor(None, policy=files.policy(), follows=files)
     try:
         desk = HookDesk(governor, LoopDriver(), dialects())
         if len(payload) > LARGEST_LINE:

@@ -173,9 +173,7 @@ def merge(layers: Sequence[Layer], known: KnownRules) -> MergedPolicy:
     complaints = (*stack.complaints, *_disagreements(stack))
     if complaints:
         raise PolicyError(complaints)
-    policy = _assembled(stack.values)
-    digest = hashlib.sha256(canonical_bytes(policy)).hexdigest()
-    return MergedPolicy(policy=policy, hash=digest, find_places=partial(_places, stack))
+    return msgspec.structs.replace(assembled(stack.values), find_places=partial(_places, stack))
 
 
 def _places(stack: Stack) -> Iterator[Place]:
@@ -213,7 +211,7 @@ def _leaves(key: Key, section: dict[str, Any]) -> Iterator[tuple[Leaf, Value]]:
                 yield Leaf(key.path), value
 
 
-def _assembled(values: Mapping[Leaf, Value]) -> Policy:
+def assembled(values: Mapping[Leaf, Value]) -> MergedPolicy:
     """Return the policy; equal values give an equal policy, in whatever order they came."""
     entries: dict[str, dict[str, Value]] = {key.path: {} for key in KEYS}
     for leaf in sorted(values):
@@ -222,7 +220,8 @@ def _assembled(values: Mapping[Leaf, Value]) -> Policy:
     for key in KEYS:
         sections[key.section][key.name] = _gathered(key.shape, entries[key.path])
     top = sections.pop("")
-    return msgspec.convert({**top, **sections}, Policy)
+    policy = msgspec.convert({**top, **sections}, Policy)
+    return MergedPolicy(policy=policy, hash=hashlib.sha256(canonical_bytes(policy)).hexdigest())
 
 
 def _gathered(shape: Shape, entries: Mapping[str, Value]) -> object:

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
+from msgspec.structs import replace
+
 from interlock.policy.config.complaints import is_list, is_table, notation, shortened
-from interlock.policy.config.document import Policy
+from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.policy.config.key import Tighter, in_short
 from interlock.policy.config.layers import (
     KnownRules,
     Leaf,
     Value,
+    assembled,
     is_hidden,
     is_looser,
     is_off,
@@ -80,6 +83,23 @@ def loosened_places(old: Policy, new: Policy, known: KnownRules) -> Iterator[Lea
             looser = value is None or is_looser(leaf.key, value, than=floor)
         if looser:
             yield leaf
+
+
+def held_to(counts: Policy, policy: MergedPolicy, known: KnownRules) -> MergedPolicy:
+    """Return a policy with the value that counted before in every place in which it is looser.
+
+    INVARIANT: it is looser in no place. What is hidden, which a stored policy has lost, is its own.
+    """
+    before, values = leaves_of(counts), leaves_of(policy.policy)
+    for leaf in loosened_places(counts, policy.policy, known):
+        if leaf in before:
+            values[leaf] = before[leaf]
+        else:
+            del values[leaf]
+    held = assembled(values)
+    if policy.find_user_level is None:
+        return held
+    return replace(held, find_user_level=lambda: held_to(counts, policy.user_level, known))
 
 
 def _is_first_price(leaf: Leaf, value: Value | None, known: KnownRules) -> bool:

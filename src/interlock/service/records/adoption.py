@@ -19,10 +19,16 @@ from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.config.document import MergedPolicy, stored_bytes
-from interlock.policy.config.policy_changes import loosenings_between, policy_changes_between
+from interlock.policy.config.layers import KnownRules
+from interlock.policy.config.policy_changes import (
+    held_to,
+    loosenings_between,
+    policy_changes_between,
+)
 from interlock.ports import Policies
 from interlock.service.policies.builtin_rules import known_rules
 from interlock.service.policies.policy_book import known_policy
+from interlock.service.policies.policy_files import compile_policy
 from interlock.service.records.context import Context, Moment, engine
 from interlock.service.records.prices import is_listed
 
@@ -79,6 +85,22 @@ def check_adoption(
         _refuse_looser(ledger.rows, state, policy.merged, by, project)
 
 
+def held_policy(
+    ledger: Ledger, policy: CompiledPolicy, by: Principal, project: str | None
+) -> CompiledPolicy:
+    """Return a policy that needs no operator: where it is looser, what counts goes on counting."""
+    try:
+        check_adoption(ledger, policy, by, project)
+    except NotPermittedError:
+        state = ledger.state(LEDGER_RUN)
+        counts = None if state is None else known_policy(ledger.rows, state.policy_hash)
+        if counts is None:
+            raise
+        known = _known_with(policy.merged.user_level)
+        return compile_policy(held_to(counts, policy.merged, known))
+    return policy
+
+
 def adopt_in_run(moment: Moment) -> None:
     """Record that a run goes on under another policy, if it does."""
     before = moment.run.policy_hash
@@ -106,10 +128,7 @@ def _refuse_looser(
             "the policy that counted in this ledger is not known, and whether this one is looser"
             f" cannot be said: {_way(project)}"
         )
-    named = {price.model for price in own.policy.budgets.prices}
-    unpriced = frozenset(model for model in named if not is_listed(model))
-    known = replace(known_rules(), unpriced_models=unpriced)
-    looser = loosenings_between(counts, own.policy, known)
+    looser = loosenings_between(counts, own.policy, _known_with(own))
     if looser:
         more = len(looser) - _MOST_SHOWN
         shown = "; ".join(looser[:_MOST_SHOWN]) + (f"; and {more} more" if more > 0 else "")
@@ -117,6 +136,13 @@ def _refuse_looser(
             f"the policy is looser than the one that counts in this ledger: {shown}:"
             f" {_way(project)}"
         )
+
+
+def _known_with(policy: MergedPolicy) -> KnownRules:
+    """Return what comes with Interlock, and which models only this policy has a price for."""
+    named = {price.model for price in policy.policy.budgets.prices}
+    unpriced = frozenset(model for model in named if not is_listed(model))
+    return replace(known_rules(), unpriced_models=unpriced)
 
 
 def _way(project: str | None) -> str:
