@@ -7,7 +7,7 @@ import pytest
 from interlock.model.verdict import Decision
 from interlock.policy.config.action_sections import Carrier
 from interlock.policy.config.document import Policy
-from interlock.policy.config.layers import loosened_places
+from interlock.policy.config.policy_changes import loosened_places
 from policy.files import DEFAULTS, KNOWN, complaints, merged, toml
 
 RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
