@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -247,8 +249,15 @@ def test_a_policy_that_only_an_operator_may_take_is_told_of(place: str, empty_pl
 
     assert (before.exit_code, before.stderr) == (0, "")
     assert looser.exit_code == 0
-    assert looser.stderr.startswith("Note: no run gets this policy yet: the policy is looser")
+    assert looser.stderr.startswith("Note: not in force yet: the policy is looser")
     assert "interlock policy adopt" in looser.stderr
     assert interlock("check", "command", "--json", "ls").stderr == ""
     named = interlock("check", "command", "--policy", str(home / "policy.toml"), "ls")
     assert named.stderr == ""
+    for each in (["policy", "show"], ["policy", "test"], ["rules", "show", "git.push-force"]):
+        told = interlock(*each)
+        assert (told.exit_code, told.stderr) == (0, looser.stderr)
+    quick = subprocess.run(
+        [sys.executable, "-m", "interlock", "check", "ls -l"], capture_output=True, check=False
+    )
+    assert (quick.returncode, quick.stderr.decode()) == (0, looser.stderr)

@@ -242,6 +242,7 @@ no-deploys
   decision deny (high)
   why      deploys need a person
   instead  ask for the deploy to be done
+  when     commands.exists(c, c.program == "deploy")
   matches  deploy web
            sudo deploy
   ignores  echo deploy

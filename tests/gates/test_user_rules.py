@@ -408,6 +408,27 @@ rules.own.match: `{"tool":"fetch","params":{}}` makes the condition fail: key no
 """)
 
 
+def test_a_misspelt_field_is_told_with_what_was_likely_meant(policy: Path):
+    condition = 'commands.exists(c, c.prog == "make")'
+    policy.write_text(_rule(condition, more='match = ["make"]\n'))
+
+    with pytest.raises(PolicyError) as caught:
+        load_policy(user=policy)
+    assert str(caught.value).endswith(
+        'key not found in map: "prog"; did you mean `program`?; expected the rule to match it'
+    )
+
+
+def test_every_field_of_commands_and_effects_is_known():
+    names = " && ".join(
+        f"commands.exists(c, has(c.{name})) != effects.exists(e, has(e.{name}))"
+        for name in sorted(conditions.FIELDS - {"kind"})
+    )
+    verdict = evaluate_command("rm -r old", policy=gates_with(_rule(names)))
+
+    assert [finding.message for finding in by_gate(verdict, "rules")] == ["not here"]
+
+
 def test_a_rule_that_allows_says_what_to_write_instead(policy: Path):
     policy.write_text(_rule("true", decision="allow"))
 

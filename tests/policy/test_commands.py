@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import stat
+import sys
 from pathlib import Path
 
 import jsonschema_rs
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from inline_snapshot import snapshot
 
 from interlock.cli.command_group import cli
 from interlock.cli.commands.policy_commands import test_lines as lines_about
 from interlock.cli.text.render import plain_text
+from interlock.policy.actions import conditions
 from interlock.service.policies.rule_tests import RuleTest
 from policy.files import DEFAULTS
 
@@ -186,10 +189,55 @@ def test_test_tells_how_many_examples_there_were(project: Path):
     report = msgspec.json.decode(run("policy", "test", "--json").output)
     lines = run("policy", "test").output.splitlines()
 
-    assert len(lines) == report["failed"] + 1
+    assert len(lines) == report["failed"] + 2
+    assert lines[0] == "yours: 1 rule, 2 examples"
+    assert report["own"] == {"rules": 1, "examples": 2}
     assert lines[-1] == (
         f"{report['examples']} examples of {report['rules']} rules, {report['failed']} failed"
     )
+
+
+def test_an_example_of_an_edit_needs_no_content_and_a_rule_is_shown_with_its_condition(
+    project: Path,
+):
+    (project / "interlock.toml").write_text("""\
+[[rules]]
+id = "migrations"
+when = 'path.startsWith("migrations/")'
+decision = "warn"
+message = "the database team looks at migrations"
+match = [{ path = "migrations/0002.sql" }]
+not_match = [{ path = "app.py", content = "x" }, { tool = "Read", params = { a = 1 } }]
+""")
+
+    assert run("rules", "show", "migrations").output == snapshot("""\
+migrations
+  decision warn (medium)
+  why      the database team looks at migrations
+  when     path.startsWith("migrations/")
+  matches  {"path":"migrations/0002.sql"}
+  ignores  {"path":"app.py","content":"x"}
+           {"tool":"Read","params":{"a":1}}
+""")
+
+
+def test_without_the_extra_for_conditions_that_is_told_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (project / "interlock.toml").write_text(RULE + RULE.replace("no-deploys", "no-more"))
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    monkeypatch.setattr(conditions, "_environment", conditions._environment.__wrapped__)
+    result = run("policy", "show")
+
+    assert result.exit_code == 1
+    assert result.output.count("needs the cel extra") == 1
+
+
+def test_the_key_that_init_writes_stands_apart_and_says_what_it_is_for(project: Path):
+    run("init")
+    written = user_file(project).read_text()
+
+    assert "\n\n# With this key one secret is told from another on the record" in written
 
 
 def test_test_names_an_example_that_does_not_hold(project: Path):

@@ -178,9 +178,7 @@ class Governor:
         except (NotPermittedError, PolicyError):
             files.refused_under = self._counted()
 
-    def _held(
-        self, policy: CompiledPolicy, own: str | None, files: PolicyFiles
-    ) -> CompiledPolicy:
+    def _held(self, policy: CompiledPolicy, own: str | None, files: PolicyFiles) -> CompiledPolicy:
         """Return what files say, but for what is looser: that waits until an operator adopts it."""
         held = held_policy(self.ledger, policy, self._opener, own)
         files.refused_under = None if held is policy else self._counted()

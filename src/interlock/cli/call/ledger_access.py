@@ -12,9 +12,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn, TypeVar
 
+import click
+
 from interlock import settings
-from interlock.cli.call.options import chosen_operator, chosen_place
+from interlock.cli.call.options import chosen_operator, chosen_place, is_policy_found
 from interlock.cli.call.terminal import terminal
+from interlock.cli.text.render import escape
 from interlock.errors import (
     DamagedError,
     InputError,
@@ -97,6 +100,13 @@ def policy_refused(policy: CompiledPolicy) -> str | None:
         # Whoever asks about a line is not answered with what is wrong with the ledger.
         return None
     return None
+
+
+def note_refusal(policy: CompiledPolicy) -> None:
+    """Tell a person that runs are not judged by the policy of this folder and user yet."""
+    refused = policy_refused(policy) if is_policy_found() else None
+    if refused is not None:
+        click.echo(escape(f"Note: not in force yet: {refused}"), err=True)
 
 
 def looked_up(look: Callable[[Ledger], _Found], *, nothing: _Found) -> _Found | None:

@@ -316,8 +316,10 @@ def _answer(action: Action) -> None:
     else:
         verdict = judge(action, policy)
         show(verdict, verdict_lines(verdict, width=width))
-    if is_policy_found() and not wants_json():
-        _note_refusal(policy)
+    if not wants_json():
+        from interlock.cli.call.ledger_access import note_refusal  # noqa: PLC0415 - not for programs
+
+        note_refusal(policy)
     click.get_current_context().exit(exit_code_of(verdict.decision))
 
 
@@ -340,15 +342,6 @@ def _answer_on_record(action: Action, named: str, wait_s: float) -> NoReturn:
     }
     show(value, action_lines(answer))
     click.get_current_context().exit(exit_code_of(answer.decision))
-
-
-def _note_refusal(policy: CompiledPolicy) -> None:
-    """Tell a person that runs are not judged by this policy yet."""
-    from interlock.cli.call.ledger_access import policy_refused  # noqa: PLC0415 - not for programs
-
-    refused = policy_refused(policy)
-    if refused is not None:
-        click.echo(escape(f"Note: no run gets this policy yet: {refused}"), err=True)
 
 
 def _text(file: str) -> str:

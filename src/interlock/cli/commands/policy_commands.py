@@ -16,7 +16,7 @@ from msgspec import json
 from interlock import settings
 from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
-from interlock.cli.call.ledger_access import governing, operator_token, policy_refused
+from interlock.cli.call.ledger_access import governing, note_refusal, operator_token, policy_refused
 from interlock.cli.call.options import (
     chosen_policy,
     chosen_user_policy,
@@ -50,6 +50,7 @@ from interlock.service.policies.catalogue import CatalogueEntry, catalogue, pack
 from interlock.service.policies.policy_files import default_policy_text, found_policy
 from interlock.service.policies.rule_tests import RuleTest
 from interlock.views.policy_summary import PolicySummary, policy_summary
+from interlock.views.units import counted
 
 _ORIGIN_TONES: Final = {"default": Tone.PLAIN, "user": Tone.CODE, "project": Tone.CAREFUL}
 _OWNER_ONLY: Final = 0o600
@@ -73,11 +74,13 @@ def show_policy_command() -> None:
       interlock policy show
       interlock policy show --no-project --json
     """
-    merged = chosen_policy().merged
+    policy = chosen_policy()
+    merged = policy.merged
     values = [
         {"key": place.path, "value": place.value, "origin": place.origin} for place in merged.places
     ]
     show({"hash": merged.hash, "values": values}, _policy_lines(merged))
+    note_refusal(policy)
 
 
 @policy_command.command("schema")
@@ -105,18 +108,19 @@ def test_command(context: click.Context) -> None:
       interlock policy test --policy policy.toml --json
     """
     policy = chosen_policy()
-    tests = [
-        *rule_tests.user_rule_tests(policy),
-        *rule_tests.pack_tests(policy, builtin_rules.packs_with_examples()),
-    ]
+    own = list(rule_tests.user_rule_tests(policy))
+    tests = [*own, *rule_tests.pack_tests(policy, builtin_rules.packs_with_examples())]
     failures = [test for test in tests if not test.holds]
     value = {
         "rules": _count_of_rules(tests),
         "examples": len(tests),
+        "own": {"rules": len(policy.user_rules), "examples": len(own)},
         "failed": len(failures),
         "failures": failures,
     }
-    show(value, test_lines(tests, failures))
+    yours = f"yours: {counted(len(policy.user_rules), 'rule')}, {counted(len(own), 'example')}"
+    show(value, [(Span(yours),), *test_lines(tests, failures)])
+    note_refusal(policy)
     context.exit(ExitCode.FAILED if failures else ExitCode.ALLOWED)
 
 
@@ -295,12 +299,14 @@ def show_rule_command(*, rule_id: str) -> None:
     Examples:
       interlock rules show git.push-force
     """
-    entries = {entry.id: entry for entry in catalogue(chosen_policy())}
+    policy = chosen_policy()
+    entries = {entry.id: entry for entry in catalogue(policy)}
     if rule_id not in entries:
         close = difflib.get_close_matches(rule_id, entries, n=1)
         hint = f"did you mean `{close[0]}`?" if close else "`interlock rules` lists them all"
         raise InputError(f"no rule is called `{rule_id}`; {hint}")
     show(entries[rule_id], _entry_lines(entries[rule_id]))
+    note_refusal(policy)
 
 
 def _listing_of(pack: str) -> click.Command:
@@ -338,7 +344,8 @@ def _entry_lines(entry: CatalogueEntry) -> Iterator[Line]:
         ("decision", f"{in_short(entry.decision)} ({entry.severity.value})", plain),
         *([("mode", _OBSERVED, Tone.CAREFUL)] if entry.mode == OBSERVE else ()),
         ("why", entry.reason, plain),
-        ("instead", entry.remediation, plain),
+        *([("instead", entry.remediation, plain)] if entry.remediation else ()),
+        *([("when", entry.when, code)] if entry.when else ()),
         *[("" if at else "matches", text, code) for at, text in enumerate(entry.match)],
         *[("" if at else "ignores", text, code) for at, text in enumerate(entry.not_match)],
     )

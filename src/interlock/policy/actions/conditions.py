@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from interlock.errors import MissingExtraError
-from interlock.policy.config.complaints import as_clause, one_line, shortened
+from interlock.policy.config.complaints import (
+    as_clause,
+    did_you_mean,
+    nearest,
+    one_line,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from cel_expr_python import cel
@@ -35,6 +41,13 @@ NO_FACTS: Final[Mapping[str, object]] = {
     "effects": [],
 }
 """What a condition can ask about: one flat set of names for every kind of action."""
+
+
+FIELDS: Final = frozenset(
+    "program subcommand args flags operands line cwd via kind target recursive".split()
+)
+"""What each of the commands and effects has."""
+_MISSING: Final = 'key not found in map: "'
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -65,8 +78,14 @@ class Condition:
             return Answer(holds=plain)
         kind = value.type().name()
         if kind == "ERROR":
-            return Answer(holds=True, error=_evaluation_message(str(plain), self._source))
+            return Answer(holds=True, error=self._with_hint(_evaluation_message(str(plain), self._source)))
         return Answer(holds=True, error=f"it gives {kind.lower()}, not true or false")
+
+    def _with_hint(self, message: str) -> str:
+        """Add which field was likely meant; parameters have names of their own."""
+        name = message.removeprefix(_MISSING).removesuffix('"')
+        is_field = name != message and f"params.{name}" not in self._source
+        return f"{message}{did_you_mean(nearest(name, FIELDS))}" if is_field else message
 
 
 def compile_condition(source: str) -> Condition:

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 import msgspec
 
-_SHOWN_CHARACTERS = 80
+LONGEST_SHOWN = 80
 _LONGEST_MISSPELLING = 64
 _MOST_LISTED = 24
 _MOST_QUOTED = 160
@@ -42,7 +42,7 @@ def notation(value: object) -> str:
 
 def shortened(text: str) -> str:
     """Return a text that fits into a line."""
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def one_line(text: str, most: int = _MOST_QUOTED) -> str:

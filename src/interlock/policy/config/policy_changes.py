@@ -8,7 +8,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from interlock.policy.config.complaints import is_list, is_table, notation, shortened
+from interlock.policy.config.complaints import (
+    LONGEST_SHOWN,
+    is_list,
+    is_table,
+    notation,
+    shortened,
+)
 from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.policy.config.key import Tighter, in_short
 from interlock.policy.config.layers import (
@@ -25,6 +31,7 @@ from interlock.policy.config.layers import (
 )
 
 _PRICES: Final = "budgets.prices"
+_KEPT_AROUND: Final = 12
 
 
 def in_words(value: object) -> str:
@@ -134,7 +141,30 @@ def _change(old: object, new: object) -> str:
         return "; ".join(_membership_changes(old, new))
     if is_table(old) and is_table(new):
         return "; ".join(_field_changes(old, new))
-    return f"{shortened(in_words(old))} → {shortened(in_words(new))}"
+    return _told_apart(in_words(old), in_words(new))
+
+
+def _told_apart(old: str, new: str) -> str:
+    """Return two texts that differ; of long ones, what they begin and end with alike is left out.
+
+    A little of that is kept, to say where it is.
+    """
+    if max(len(old), len(new)) > LONGEST_SHOWN:
+        start = max(0, _alike(old, new) - _KEPT_AROUND)
+        end = max(0, _alike(old[:start:-1], new[:start:-1]) - _KEPT_AROUND)
+        old, new = (_without_ends(text, start, end) for text in (old, new))
+    return f"{shortened(old)} → {shortened(new)}"
+
+
+def _alike(one: str, other: str) -> int:
+    """Return with how many characters two texts begin alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _without_ends(text: str, start: int, end: int) -> str:
+    middle = text[start : len(text) - end]
+    return f"{'…' if start else ''}{middle}{'…' if end else ''}"
 
 
 def _membership_changes(old: Iterable[object], new: Iterable[object]) -> Iterator[str]:
@@ -149,7 +179,6 @@ def _field_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iter
     for name in sorted(old.keys() | new.keys()):
         if _differ(old.get(name), new.get(name)):
             before, after = (
-                shortened(notation(table[name])) if name in table else "nothing"
-                for table in (old, new)
+                notation(table[name]) if name in table else "nothing" for table in (old, new)
             )
-            yield f"{name} {before} → {after}"
+            yield f"{name} {_told_apart(before, after)}"

@@ -131,8 +131,11 @@ _OWN_SETTINGS = """
 # Where a notice goes when a question waits for you.
 [notifications]
 #command = ["notify-send", "Interlock"]
+
+# With this key one secret is told from another on the record, where no secret stands. Your own
+# alone: keep it, and show it to nobody.
 [secrets]
-fingerprint-key = "{key}"  # tells one secret from another on the record; keep it to yourself
+fingerprint-key = "{key}"
 """
 _USER_ONLY = {
     key.path: f"# `{key.name}` may be set in the user's file only."

@@ -37,6 +37,8 @@ class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity
     reason: str
     remediation: str
+    when: str = ""
+    """The condition of a rule that somebody wrote; a built-in one reads commands another way."""
     match: tuple[str, ...] = ()
     not_match: tuple[str, ...] = ()
 
@@ -106,6 +108,7 @@ def _of_user(gates: CompiledPolicy) -> Iterator[CatalogueEntry]:
             severity=rule.severity,
             reason=rule.message,
             remediation=rule.remediation,
+            when=rule.when,
             match=tuple(map(shown, rule.match)),
             not_match=tuple(map(shown, rule.not_match)),
         )

@@ -158,10 +158,20 @@ def _merged(user: Path | None, projects: Sequence[Path]) -> MergedPolicy:
     from interlock.policy.config import parser  # noqa: PLC0415 - the same
 
     known = known_rules()
+    told: set[str] = set()
+
+    def complaint_once(source: str) -> str | None:
+        """What is wrong with every condition alike, such as a missing extra, is told once."""
+        said = complaint_about(source)
+        if said is None or said in told:
+            return None
+        told.add(said)
+        return said
+
     files = ((layering.Role.USER, user), *((layering.Role.PROJECT, each) for each in projects))
     layers = [
         parser.read_layer(
-            str(path), _text(path), role, known=known, compile_condition=complaint_about
+            str(path), _text(path), role, known=known, compile_condition=complaint_once
         )
         for role, path in files
         if path is not None

@@ -71,7 +71,7 @@ def _complaint(test: RuleTest) -> str:
 
 def _remedy(test: RuleTest) -> str:
     guard = ": ask first whether a value is there, such as `has(params.url) && …`"
-    return guard if test.error else ""
+    return guard if test.error and not test.error.endswith("?") else ""
 
 
 def _tested(
@@ -102,4 +102,6 @@ def shown(example: Example) -> str:
 def _action(example: Example) -> Action:
     if isinstance(example, str):
         return CommandAction(command=example)
-    return action_from_request(example)
+    # What an edit is about to write is not what most rules about paths ask for.
+    without = {"content": ""} if "path" in example else {}
+    return action_from_request({**without, **example})
