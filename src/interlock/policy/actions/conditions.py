@@ -78,7 +78,9 @@ class Condition:
             return Answer(holds=plain)
         kind = value.type().name()
         if kind == "ERROR":
-            return Answer(holds=True, error=self._with_hint(_evaluation_message(str(plain), self._source)))
+            return Answer(
+                holds=True, error=self._with_hint(_evaluation_message(str(plain), self._source))
+            )
         return Answer(holds=True, error=f"it gives {kind.lower()}, not true or false")
 
     def _with_hint(self, message: str) -> str:
