@@ -105,7 +105,7 @@ def test_waits_for_a_person_who_has_to_agree(place: Place) -> None:
     )
 
     with place.supervised(["true"]) as supervised:
-        assert "it waits for a person: `interlock approve " in supervised.told()
+        assert " for a person: `interlock approve " in supervised.told()
         with place.open() as interlock:
             (asked,) = interlock.approvals()
             interlock.approve(asked.id, token=interlock.unlock("ada", PASSPHRASE))

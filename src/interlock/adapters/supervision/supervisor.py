@@ -17,6 +17,7 @@ from interlock.model.answers import Answer
 from interlock.model.run import RunStatus
 from interlock.model.short_code import code_of
 from interlock.service.interlock import Interlock, Run
+from interlock.views import units
 
 REFUSED: Final = 4
 """What `interlock run` ends with where the command may not run, as every command that asks."""
@@ -107,7 +108,8 @@ class Supervisor:
         key = secrets.token_hex(16)
         answer = self._run.command(argv, cwd=str(folder), key=key)
         if answer.waits_for_person and wait_s:
-            self._show(f"it waits for a person: {_way(answer)}", answer)
+            patience = units.span(round(wait_s * 1_000_000))
+            self._show(f"it waits up to {patience} for a person: {_way(answer)}", answer)
             answer = self._run.command(argv, cwd=str(folder), key=key, wait_s=wait_s)
             if answer.waits_for_person:
                 self._say("nobody approved it in time")

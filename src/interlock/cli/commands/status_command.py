@@ -182,6 +182,8 @@ def _useful(status: _Status) -> Iterator[tuple[str, str]]:
     found, clients = status.ledger, status.clients
     if found is not None and found.all_halted is not None:
         yield "interlock resume --all --reason TEXT", "lets runs go on and begin again"
+    if status.refused is not None:
+        yield "interlock policy adopt", "has the ledger take your policy over"
     if found is not None and found.waiting and found.has_operator:
         yield found.waiting[0].command, "a question waits for you"
     if found is not None and found.waiting:
@@ -192,8 +194,6 @@ def _useful(status: _Status) -> Iterator[tuple[str, str]]:
     governed = [each.client for each in clients if each.scopes]
     if clients and not governed:
         yield f"interlock install {clients[0].client}", "has it ask before it acts"
-    if status.refused is not None:
-        yield "interlock policy adopt", "has the ledger take your policy over"
     if found is None or not found.has_operator:
         yield "interlock setup", "makes you the one who approves"
     if governed and _seen(status).isdisjoint(governed):
