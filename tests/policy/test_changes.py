@@ -143,6 +143,20 @@ def test_the_order_of_carriers_is_no_change():
     ]
 
 
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        ("['say', 'b', 'a']", '["say","a","b"] → ["say","b","a"]'),
+        ("['say', 'a', 'b', 'b']", '["say","a","b"] → ["say","a","b","b"]'),
+        ("['say', 'a', 'c']", 'adds "c"; takes away "b"'),
+    ],
+)
+def test_the_order_of_words_is_a_change_where_it_counts(new: str, told: str):
+    old = "[notifications]\ncommand = ['say', 'a', 'b']"
+
+    assert changes(old, f"[notifications]\ncommand = {new}") == [f"`notifications.command`: {told}"]
+
+
 @given(documents(), documents())
 def test_tells_something_exactly_where_something_differs(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy

@@ -204,6 +204,8 @@ def _leaves(key: Key, section: dict[str, Any]) -> Iterator[tuple[Leaf, Value]]:
             yield from ((Leaf(key.path, tool), carriers) for tool, carriers in carried.items())
         case Tables(identity=identity):
             yield from ((Leaf(key.path, table.pop(identity)), table) for table in value)
+        case Texts(is_ordered=True):
+            yield Leaf(key.path), tuple(value)
         case Texts():
             yield Leaf(key.path), tuple(sorted(set(value)))
         case _:

@@ -137,7 +137,7 @@ def _change(old: object, new: object) -> str:
         return f"set to {shortened(in_words(new))}"
     if new is None:
         return f"taken away (was {shortened(in_words(old))})"
-    if is_list(old) and is_list(new):
+    if is_list(old) and is_list(new) and set(map(notation, old)) != set(map(notation, new)):
         return "; ".join(_membership_changes(old, new))
     if is_table(old) and is_table(new):
         return "; ".join(_field_changes(old, new))

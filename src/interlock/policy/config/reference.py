@@ -96,9 +96,8 @@ _PROJECT_HEADING = """\
 # Everything below is a comment that shows the default. Take the `#` away from what you change.
 """
 _STARTER = """\
-# Interlock: {whose}.
-# `interlock policy show` prints what is in force, `interlock policy test` runs the rules' examples,
-# `interlock init --full` writes every setting there is. Take the `#` away from what you change.
+# Interlock: {whose}. Take the `#` away from what you change.
+# `interlock policy show` prints what is in force, `interlock init --full` writes every setting.
 
 # observe   records what it would have done; stops only what is critical
 # balanced  asks before what is hard to undo, denies what is dangerous (the default)
@@ -132,8 +131,7 @@ _OWN_SETTINGS = """
 [notifications]
 #command = ["notify-send", "Interlock"]
 
-# With this key one secret is told from another on the record, where no secret stands. Your own
-# alone: keep it, and show it to nobody.
+# Tells one secret from another on the record, where no secret stands: keep it to yourself.
 [secrets]
 fingerprint-key = "{key}"
 """
