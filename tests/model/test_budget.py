@@ -29,6 +29,19 @@ from interlock.model.budget import (
 _counts = st.integers(0, 1000)
 
 
+@pytest.mark.parametrize(("asked", "is_near"), [(54, False), (55, True), (56, True)])
+def test_whoever_is_far_from_every_limit_is_told_nothing(asked: int, is_near: bool) -> None:
+    balance = BudgetBalance(
+        scope="run/x",
+        used=Amounts(tokens=15),
+        reserved=Amounts(tokens=5),
+        limits=Limits(tokens=100, tool_calls=3),
+    )
+
+    assert balance.is_near_a_limit(Amounts(tokens=asked)) is is_near
+    assert bool(alerts_due(balance, {}, Amounts(tokens=asked))) is is_near
+
+
 def test_a_scope_is_named_by_its_kind() -> None:
     scope = Scope(kind=ScopeKind.PROJECT_DAY, name="shop/2026-11-15")
 

@@ -98,6 +98,13 @@ RULE = "[[rules]]\nid = 'a'\nwhen = 'true'\ndecision = 'warn'\nmessage = 'm'\n"
             id="allow-is-no-decision",
         ),
         pytest.param(
+            "[destructive-ops.rules]\n'git.push-force' = 'allow'",
+            'destructive-ops.rules."git.push-force": `"allow"` is unknown; expected `off`,'
+            " `observe`, `warn`, `allow-with-undo`, `ask` or `deny`: a rule never allows, and `off`"
+            " switches it off",
+            id="a-built-in-rule-never-allows",
+        ),
+        pytest.param(
             f"[secrets]\ndecision = '{'b' * 100}\\'",
             f'secrets.decision: `"{"b" * 79}...` is unknown; expected `warn`, `ask` or `deny`',
             id="an-endless-value",

@@ -174,6 +174,13 @@ def test_a_budget_on_record_is_told_with_both_numbers_and_the_way_on():
     )
 
 
+def test_a_budget_on_record_is_told_alone_where_the_client_tells_nothing():
+    spent = UsedUp(run=_RUN, scope=f"run/{_RUN}", dimension=Dimension.TOOL_CALLS, used=20, limit=20)
+    (reason,) = decide(a_context(used_up=(spent,)), DEFAULTS).reasons
+
+    assert reason.message == "the budget is used up: this run has used 20 of 20 tool calls"
+
+
 def test_the_absolute_limit_stops_however_many_checkpoints_and_people_there_were():
     context = a_context(step_number=60, last_checkpoint_step=60, steps_since_person=0)
 
