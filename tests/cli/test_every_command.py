@@ -367,7 +367,7 @@ BAD = {
     "operator recover": (["operator", "recover"], "in a terminal of their own"),
     "ledger repair": (["ledger", "repair", "none.db", "new.db"], "name the damaged ledger"),
     "completion": (["completion", "tcsh"], "'tcsh' is not one of 'bash'"),
-    "help": (["help", "chekc"], "did you mean `check`?"),
+    "help": (["help", "checks"], "did you mean `check`?"),
     "check": (["check"], "expected a command line, `interlock check 'LINE'`"),
     "check command": (["check", "command", "ls", "--run", "nobody"], "so does `interlock setup`"),
     "check edit": (["check", "edit", "app.py", "--new", "nowhere"], "`nowhere` cannot be read"),

@@ -230,12 +230,12 @@ def test_what_is_looser_than_before_is_told(old: str, new: str, places: list[str
 
 def test_of_long_texts_the_part_is_shown_that_differs() -> None:
     rule = "[[rules]]\nid = 'r'\nwhen = '{}'\ndecision = 'warn'\nmessage = 'm'\n"
-    many = " || ".join(f'command == "word{number}"' for number in range(9))
+    many = " || ".join(f'tool == "word{number}"' for number in range(9))
     old, new = (f'{many} || cwd == "{folder}" || {many}' for folder in ("/src/one", "/src/two"))
     before, after = merged(rule.format(old)).policy, merged(rule.format(new)).policy
 
     assert policy_changes_between(before, after) == (
-        '`rules.r`: when …d == \\"/src/one\\" || comman… → …d == \\"/src/two\\" || comman…',
+        '`rules.r`: when …d == \\"/src/one\\" || tool =… → …d == \\"/src/two\\" || tool =…',
     )
 
 
