@@ -237,7 +237,7 @@ def test_the_key_that_init_writes_stands_apart_and_says_what_it_is_for(project: 
     run("init")
     written = user_file(project).read_text()
 
-    assert "\n\n# With this key one secret is told from another on the record" in written
+    assert "\n\n# Tells one secret from another on the record" in written
 
 
 def test_test_names_an_example_that_does_not_hold(project: Path):
