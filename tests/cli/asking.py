@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -54,6 +55,23 @@ def interlock_process(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command line as a program."""
     return run_python("-m", "interlock", *arguments, stdin=stdin, folder=folder)
+
+
+def completed_by_bash(*words: str) -> subprocess.CompletedProcess[str]:
+    """Have bash itself complete the last of some words by the script that is installed for it."""
+    script = interlock_process("completion", "bash", "--print").stdout.decode()
+    complete = (
+        f"{script}\nCOMP_WORDS=({shlex.join(words)}) COMP_CWORD={len(words) - 1}\n"
+        '_interlock_completion interlock\necho "${COMPREPLY[@]}"\n'
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-c", complete],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": path},
+    )
 
 
 def program(arguments: Sequence[str]) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from cli.asking import interlock_process
+from cli.asking import completed_by_bash
 from cli.control import a_stuck_run
 from cli.ledgers import a_question, a_run, a_story
 from cli.stage import a_stage
@@ -189,18 +187,6 @@ def test_help_is_one_line_that_draws_nothing(place: str) -> None:
 
 def test_bash_itself_completes_a_code(place: str) -> None:
     with a_question(place) as asked:
-        script = interlock_process("completion", "bash", "--print").stdout.decode()
-        complete = (
-            f"{script}\nCOMP_WORDS=(interlock approve '') COMP_CWORD=2\n"
-            '_interlock_completion interlock\necho "${COMPREPLY[@]}"\n'
-        )
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-c", complete],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PATH": path},
-        )
+        done = completed_by_bash("interlock", "approve", "")
 
     assert (done.stdout.split(), done.stderr) == ([code_of(asked)], "")

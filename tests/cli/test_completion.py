@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from cli.asking import interlock, interlock_process, program, without_colour
+from cli.asking import (
+    completed_by_bash,
+    interlock,
+    program,
+    without_colour,
+)
 from terminal import at_terminal
 
 
@@ -106,19 +108,6 @@ def test_what_is_typed_is_completed(
 
 
 def test_bash_really_completes() -> None:
-    script = interlock_process("completion", "bash", "--print").stdout.decode()
-    complete = (
-        f"{script}\nCOMP_WORDS=(interlock review su) COMP_CWORD=2\n"
-        '_interlock_completion interlock\necho "${COMPREPLY[@]}"\n'
-    )
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-    done = subprocess.run(
-        ["bash", "-c", complete],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PATH": path},
-    )
+    done = completed_by_bash("interlock", "review", "su")
 
     assert "submit" in done.stdout.split(), done.stderr

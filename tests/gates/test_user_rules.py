@@ -254,7 +254,7 @@ def test_a_fact_that_cel_cannot_hold_counts_as_fired():
 
 def test_without_the_extra_a_condition_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
-    monkeypatch.setattr(conditions, "_environment", conditions._environment.__wrapped__)
+    conditions._environment.cache_clear()
 
     told = complaint_about("true")
 

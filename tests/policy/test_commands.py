@@ -226,7 +226,7 @@ def test_without_the_extra_for_conditions_that_is_told_once(
 ):
     (project / "interlock.toml").write_text(RULE + RULE.replace("no-deploys", "no-more"))
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
-    monkeypatch.setattr(conditions, "_environment", conditions._environment.__wrapped__)
+    conditions._environment.cache_clear()
     result = run("policy", "show")
 
     assert result.exit_code == 1
