@@ -37,7 +37,7 @@ GROUPS: Final = {
         "review": "Open a review of work, submit its verdict, resolve it.",
         "halt": "Stop a run and every run below it, until it is resumed.",
         "resume": "Resume a run that was paused, stopped or halted.",
-        "budget": "Show an account, or set a limit of it.",
+        "budget": "Show what was used of a budget, or set a limit.",
         "recommendations": "List changes of the policy that past runs suggest.",
     },
     "Look": {
@@ -54,7 +54,7 @@ GROUPS: Final = {
         "setup": "Make the first operator: the person who approves.",
         "install": "Install hooks: agent clients ask before they act.",
         "uninstall": "Remove the hooks from the settings of agent clients.",
-        "doctor": "Test the hooks of every client, with a canary.",
+        "doctor": "Test the hooks of every client, with a line that is not run.",
         "init": "Write a policy file with the settings that people change.",
         "policy": "Show, test and adopt the policy.",
         "operator": "Manage the people who may decide.",

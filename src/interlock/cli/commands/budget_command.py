@@ -38,7 +38,7 @@ _NO_LIMIT: Final = "none"
 _DIMENSIONS: Final = [each.value for each in Dimension]
 _OF_RUN: Final = (ScopeKind.RUN, ScopeKind.TREE)
 _ABOUT: Final = """\
-Show an account, or set a limit of it.
+Show what was used of a budget, or set a limit.
 
 SCOPE is a run's id, `agent/NAME` or `project-day/NAME/YYYY-MM-DD`. A run has two accounts:
 `run/ID` is the run by itself, `tree/ID` the run with all runs below it, which `interlock run

@@ -75,7 +75,7 @@ Examples:
   interlock uninstall --dry-run
 """
 _ABOUT_DOCTOR: Final = """\
-Test the hooks of every client, with a canary.
+Test the hooks of every client, with a line that is not run.
 
 A line that deletes everything is asked about, never run, and must be refused; a harmless one must
 not be. Hooks that are missing, switched off, not trusted or out of date are named.
