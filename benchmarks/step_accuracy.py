@@ -25,7 +25,9 @@ from typing import Final
 import msgspec
 
 from accuracy import interval
-from interlock.backtest.hindsight import Run, Step, judged, observations, run_from_json
+from interlock.adapters.histories.own_rows import OwnRun, run_from_json
+from interlock.backtest.hindsight import judged, observations
+from interlock.model.past_run import PastStep
 from interlock.model.progress_meter import Kind
 from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.step_figures import budget_slope
@@ -60,7 +62,7 @@ class Size(msgspec.Struct, frozen=True):
 class Past(msgspec.Struct, frozen=True):
     """A past run with its outcome."""
 
-    run: Run
+    run: OwnRun
     source: str
     success: bool
     plain: tuple[float, ...]
@@ -78,7 +80,7 @@ class Detector(msgspec.Struct, frozen=True):
     """A way to tell that a run is stuck: a score after every step, and limits for it."""
 
     name: str
-    scores: Callable[[Run], Scores]
+    scores: Callable[[OwnRun], Scores]
     limits: tuple[float, ...]
     """The limits that it is usually run with."""
     sweep: tuple[float, ...]
@@ -133,7 +135,7 @@ def past_runs(path: Path) -> list[Past]:
     ]
 
 
-def past(run: Run, outcome: Outcome, *, success: bool) -> Past:
+def past(run: OwnRun, outcome: Outcome, *, success: bool) -> Past:
     """Return a run with what each of its steps cost."""
     added = [
         sum((size.text_len or 0, len(size.args or ""), size.result_len or 0)) / CHARACTERS_PER_TOKEN
@@ -142,7 +144,7 @@ def past(run: Run, outcome: Outcome, *, success: bool) -> Past:
     return Past(run, outcome.source, success, tuple(added), tuple(with_context(run.steps, added)))
 
 
-def with_context(steps: Sequence[Step], added: Sequence[float]) -> Iterator[float]:
+def with_context(steps: Sequence[PastStep], added: Sequence[float]) -> Iterator[float]:
     """Yield what each step costs: as told where most steps tell, or with all that was before."""
     told = [step.tokens for step in steps]
     known = sum(each is not None for each in told) * 3 >= len(steps)
@@ -153,7 +155,7 @@ def with_context(steps: Sequence[Step], added: Sequence[float]) -> Iterator[floa
             yield 0 if step.role in PEOPLE and step.tool is None else context
 
 
-def our_scores(run: Run) -> Scores:
+def our_scores(run: OwnRun) -> Scores:
     """Return Interlock's scores, raised to the limit from where the gate itself holds the run."""
     answer = judged(run, Steps(), Loops())
     held = answer.stop_at if answer.stop_at is not None else len(answer.scores)
@@ -162,12 +164,12 @@ def our_scores(run: Run) -> Scores:
     ]
 
 
-def step_counts(run: Run) -> Scores:
+def step_counts(run: OwnRun) -> Scores:
     """Return how many steps the agent has taken."""
     return list(accumulate(step.tool is not None or step.role not in PEOPLE for step in run.steps))
 
 
-def repeat_counts(run: Run) -> Scores:
+def repeat_counts(run: OwnRun) -> Scores:
     """Return how often in a row the same call was made, whatever came back."""
     counts: list[float] = []
     last, count = None, 0
@@ -179,17 +181,17 @@ def repeat_counts(run: Run) -> Scores:
     return counts
 
 
-def seed_slopes(run: Run) -> Scores:
+def seed_slopes(run: OwnRun) -> Scores:
     """Return the slope of all tokens used over the step, in tokens: the seed's reading."""
     return [regressed(list(accumulate(costs))) if len(costs) > 1 else 0.0 for costs in windows(run)]
 
 
-def normalised_slopes(run: Run) -> Scores:
+def normalised_slopes(run: OwnRun) -> Scores:
     """Return by how much of their average the tokens per step grow with each step."""
     return [budget_slope(tuple(round(each) for each in costs)) or 0.0 for costs in windows(run)]
 
 
-def windows(run: Run) -> Iterator[Sequence[float]]:
+def windows(run: OwnRun) -> Iterator[Sequence[float]]:
     """Yield what the latest steps used, after every step."""
     added = [len(step.text) + len(step.arguments) + (step.result_size or 0) for step in run.steps]
     costs = [*with_context(run.steps, added)]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
 from interlock.model.approval import Approval
 from interlock.model.budget import Account
 from interlock.model.hook import HookAnswer, HookCall, HookReply, HookRequest, ModelCall
+from interlock.model.past_run import PastRun, Unread
 from interlock.model.review import Evaluation
 from interlock.model.rows import (
     ArchivedRow,
@@ -82,6 +84,38 @@ class Dialect(Protocol):
         """Return the latest calls of models that the client's own record of the session tells of.
 
         It may read files. The oldest comes first; whoever asks knows which ones were told before.
+        """
+        ...
+
+
+class HistoryReader(Protocol):
+    """Reads what a client or a benchmark wrote down of past runs; it decides and writes nothing.
+
+    It is handed from one process to another, so it can be pickled.
+    """
+
+    @property
+    def name(self) -> str:
+        """The format, by the name of whoever writes it."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raised whenever it reads something else in the same file: that is read again then."""
+        ...
+
+    def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
+        """Return where such histories are kept on this computer; they need not be there."""
+        ...
+
+    def reads(self, path: Path, beginning: bytes) -> bool:
+        """Return whether a file is of this format, by its name and how it begins."""
+        ...
+
+    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
+        """Yield every run of a file, each to be used up before the next one is taken.
+
+        What cannot be read is told to `unread` and left out; OSError where nothing can be read.
         """
         ...
 

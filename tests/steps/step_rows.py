@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from interlock.backtest.hindsight import Judged, judged, run_from_json
+from interlock.adapters.histories.own_rows import run_from_json
+from interlock.backtest.hindsight import Judged, judged
 from interlock.policy.config.run_sections import Loops, Steps
 
 Row = dict[str, Any]

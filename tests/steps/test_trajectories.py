@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.backtest.hindsight import judged, observations, run_from_json
+from interlock.adapters.histories.own_rows import run_from_json
+from interlock.backtest.hindsight import judged, observations
 from interlock.errors import InputError
 from interlock.model.progress_meter import Kind, Observation
 from interlock.model.step import StepDecision

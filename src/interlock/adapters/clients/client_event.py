@@ -142,23 +142,28 @@ def is_our_own(prompt: str) -> bool:
 
 
 def _action(event: ClientEvent) -> Action:
+    if not event.tool:
+        raise InputError("the payload of the hook names no tool")
+    return action_of(event.tool, event.params, event.session.client, event.session.workspace)
+
+
+def action_of(
+    tool: str, params: Mapping[str, object] | str, client: str, workspace: str | None
+) -> Action:
     """Return what a call of a tool is; where one goes by the session's folder, it also says which.
 
     What the agent says a line is for is another text each time: no approval hangs on that.
     """
-    if not event.tool:
-        raise InputError("the payload of the hook names no tool")
-    params = event.params
-    if isinstance(params, Mapping) and event.tool in _SHELLS:
+    if isinstance(params, Mapping) and tool in _SHELLS:
         params = {name: value for name, value in params.items() if name != "description"}
-        params = _placed(params, event.session, _FOLDERS.get(event.session.client, ()))
-    elif isinstance(params, Mapping) and event.tool in _WRITERS:
-        params = _placed(params, event.session)
-    return ToolAction(name=event.tool, params=params)
+        params = _placed(params, workspace, _FOLDERS.get(client, ()))
+    elif isinstance(params, Mapping) and tool in _WRITERS:
+        params = _placed(params, workspace)
+    return ToolAction(name=tool, params=params)
 
 
 def _placed(
-    params: Mapping[str, object], session: HookSession, names: Sequence[str] = ()
+    params: Mapping[str, object], workspace: str | None, names: Sequence[str] = ()
 ) -> Mapping[str, object]:
     """Return parameters with where the client goes by them.
 
@@ -166,8 +171,8 @@ def _placed(
     have its line judged as if it ran there.
     """
     said = next((each for name in names if isinstance(each := params.get(name), str) and each), "")
-    folder = f"{session.workspace or ''}/{said}" if said and said[0] not in "/~" else said
-    folder = folder or session.workspace or ""
+    folder = f"{workspace or ''}/{said}" if said and said[0] not in "/~" else said
+    folder = folder or workspace or ""
     return {**params, "cwd": folder} if folder else params
 
 

@@ -10,8 +10,10 @@ from typing import IO, BinaryIO, Final, cast
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from interlock.backtest.hindsight import judged, run_from_json
+from interlock.adapters.histories.own_rows import run_from_json
+from interlock.backtest.hindsight import judged
 from interlock.backtest.run_replay import Difference, Replayed, replay_run
 from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
@@ -164,7 +166,7 @@ def steps_command(*, file: BinaryIO) -> None:
             run = run_from_json(line)
         except InputError as error:
             return _Failure({"run_id": None, "error": f"line {number}: {error}"})
-        return judged(run, policy.steps, policy.loops)
+        return replace(judged(run, policy.steps, policy.loops), run_id=run.run_id)
 
     _answer_lines(file, answer)
 
