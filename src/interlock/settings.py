@@ -260,6 +260,11 @@ def current_pin_file() -> Path:
     return _state_folder(os.environ, Path.home()) / "mcp-pins.json"
 
 
+def current_audit_folder() -> Path:
+    """Return the folder of audits: what past runs came to, and what people thought of it."""
+    return _state_folder(os.environ, Path.home()) / "audits"
+
+
 def current_demo_folder() -> Path:
     """Return where the demo keeps its own ledger: nothing of the user's is in it."""
     return _state_folder(os.environ, Path.home()) / "demo"

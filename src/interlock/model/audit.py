@@ -163,3 +163,12 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unread_count: int = 0
     moments: tuple[Moment, ...] = ()
     """The worst of each kind, the worst first."""
+
+
+class Marked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person thought of a moment; the last word on it counts."""
+
+    moment: Moment
+    mark: Mark
+    by: str
+    at: int
