@@ -65,10 +65,12 @@ class Watch:
 
     def __init__(self, steps: Steps, loops: Loops) -> None:
         self._steps, self._loops = steps, loops
-        self._seen = _Sight(loops)
+        self._sight = _Sight(loops)
         self._at_person = 0
         self._tokens: deque[int] = deque(maxlen=_SLOPE_STEPS)
         self.meter = Meter()
+        self.seen: Observation | None = None
+        """What was seen of the last step."""
         self.score = 0.0
         """How much speaks for being stuck: the higher, the more."""
 
@@ -77,7 +79,7 @@ class Watch:
 
         Only a step of the agent is answered: on what a person says the agent may yet act.
         """
-        seen = self._seen.of(step)
+        self.seen = seen = self._sight.of(step)
         if seen is None:
             return None
         meter = self.meter = noted(self.meter, seen)

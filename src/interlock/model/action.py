@@ -83,6 +83,15 @@ def command_line(line: str | Sequence[str]) -> str:
     return shlex.join(line)
 
 
+def line_of(call: ToolAction) -> str | None:
+    """Return the command line that a call runs, where it is a call that runs one."""
+    match _known(call.params):
+        case {"command": str(line)}:
+            return line
+        case _:
+            return None
+
+
 def call_text(call: ToolAction) -> str:
     """Return a call of a tool in one line; one that only runs a command line, as that line."""
     match _known(call.params):

@@ -1,0 +1,430 @@
+"""What would Interlock have said to one past run? Every call, every step and every end of a turn.
+
+The run is judged as it went, step by step, with what was known then. What it keeps does not grow
+with the run, and no text of it is kept that could hold a credential.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from interlock.backtest.hindsight import Watch
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text, line_of
+from interlock.model.audit import Moment as AuditMoment
+from interlock.model.audit import MomentKind, RunAudit
+from interlock.model.past_run import PastRun, PastStep
+from interlock.model.progress_meter import Kind
+from interlock.model.review import TestCounts
+from interlock.model.step import ContinueDecision, StepDecision
+from interlock.model.stop import (
+    EvidenceKind,
+    LastEvent,
+    StopContext,
+    StopDecision,
+    StopEvidence,
+    StopOutcome,
+    finish_reason_from,
+)
+from interlock.model.verdict import Decision, Finding, Severity
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.recordable import recordable_action, recordable_text
+from interlock.policy.gates import secrets_gate
+from interlock.policy.gates.judgement import verdict_of
+from interlock.policy.stops.stop_gate import decide as decide_stop
+from interlock.service.records.prices import Prices
+
+_MOST_MOMENTS: Final = 25
+"""So many of one kind are kept of a run; all of them are counted."""
+_LONGEST_TEXT: Final = 400
+_LONGEST_WORDS: Final = 160
+_CLOSING: Final = 4_000
+"""The end of a message is what is read of it."""
+_RECENT_TURNS: Final = 10
+_REMEMBERED: Final = 4_096
+_LONGEST_REMEMBERED: Final = 2_000
+_DIGITS: Final = 10
+_MICRO: Final = 1_000_000
+_FAILURE: Final = re.compile(r"\bfail|\bbroken\b|\bred\b|not pass", re.IGNORECASE)
+"""Whoever says so does not claim that all is well."""
+_INTERRUPTED: Final = re.compile(r"\s*(?:\[Request interrupted|<turn_aborted>)")
+"""How clients write down that a person broke a turn off."""
+_SENT_ON: Final = (StopOutcome.NUDGED, StopOutcome.RESUMED)
+_DONE: Final = (StopOutcome.FINISHED, StopOutcome.FINISHED_WITH_WARNING)
+_SEVERITIES: Final = {each: place for place, each in enumerate(Severity)}
+_OF_DECISION: Final = {Decision.BLOCK: 400, Decision.REQUIRE_CONFIRMATION: 200}
+_OF_SECRET: Final = 20
+"""A credential in a call weighs a little more than what else is asked about."""
+_OF_LOOP: Final = {StepDecision.STOP: 160, StepDecision.PAUSE: 120}
+_OF_FALSE_DONE: Final = 80
+_OF_EARLY_STOP: Final = 40
+
+
+def audited(run: PastRun, path: str, policy: CompiledPolicy) -> RunAudit:
+    """Return what a run comes to under a policy; its steps are used up."""
+    auditor = _Auditor(run, path, policy)
+    for step in run.steps:
+        auditor.add(step)
+    return auditor.told()
+
+
+class _Answer(NamedTuple):
+    """What is said to a call."""
+
+    decision: Decision
+    findings: tuple[Finding, ...] = ()
+    text: str = ""
+
+
+class _Hold(NamedTuple):
+    """Where a run would have been held, and what it had used until then."""
+
+    step: PastStep
+    place: int
+    decision: ContinueDecision
+    text: str
+    tokens: int
+    micro_usd: int
+
+
+class _Auditor:
+    """Follows one run."""
+
+    def __init__(self, run: PastRun, path: str, policy: CompiledPolicy) -> None:
+        self._run, self._path, self._policy = run, path, policy
+        self._watch = Watch(policy.config.steps, policy.config.loops)
+        self._prices = Prices(policy.config.budgets.prices)
+        self._place = self._calls = self._judged = self._turns = 0
+        self._tokens = self._unpriced = self._micro_usd = 0
+        self._burnt = self._burnt_micro_usd = 0
+        self._first: int | None = None
+        self._last: int | None = None
+        self._model = run.model
+        self._decisions: Counter[str] = Counter()
+        self._rules: Counter[str] = Counter()
+        self._counts: Counter[MomentKind] = Counter()
+        self._moments: list[AuditMoment] = []
+        self._held: _Hold | None = None
+        self._last_call = ""
+        self._said: PastStep | None = None
+        """What the agent said last, where nothing came of it yet."""
+        self._before: LastEvent = LastEvent.NONE
+        """What came right before that."""
+        self._acted: deque[bool] = deque(maxlen=_RECENT_TURNS)
+        self._todos: tuple[str, ...] = ()
+        self._tests: TestCounts | None = None
+        """What the last tests came to that ran in this turn."""
+        self._has_tested = False
+        self._answers: dict[tuple[str, str, str | None], _Answer] = {}
+
+    def add(self, step: PastStep) -> None:
+        """Take the next step."""
+        self._place += 1
+        if step.at is not None:
+            self._first = step.at if self._first is None else min(self._first, step.at)
+            self._last = step.at if self._last is None else max(self._last, step.at)
+        self._model = step.model or self._model
+        answer = self._watch.after(step)
+        seen = self._watch.seen
+        is_person = seen is not None and seen.kind is Kind.PERSON
+        if is_person:
+            self._person(step)
+        else:
+            self._pay(step)
+        if seen is not None and seen.tests is not None and seen.tests.executed:
+            self._tests, self._has_tested = seen.tests, True
+        if step.tool is not None:
+            self._call(step)
+        elif seen is not None and not is_person and step.text.strip():
+            self._message(step)
+        if answer is not None and answer.decision.rank >= StepDecision.PAUSE.rank:
+            self._hold(step, answer)
+
+    def told(self) -> RunAudit:
+        """Return what it came to, once all of it was seen."""
+        self._end_turn(None)
+        self._let_go()
+        run = self._run
+        return RunAudit(
+            id=run.id,
+            client=run.client,
+            path=self._path,
+            project=run.project,
+            model=self._model,
+            began_at=self._first,
+            ended_at=self._last,
+            steps=self._place,
+            calls=self._calls,
+            judged=self._judged,
+            turns=self._turns,
+            tokens=self._tokens,
+            unpriced=self._unpriced,
+            micro_usd=self._micro_usd,
+            decisions=dict(self._decisions),
+            rules=dict(self._rules),
+            counts=dict(self._counts),
+            tested=self._has_tested,
+            looped=self._counts[MomentKind.LOOP] > 0,
+            burnt=self._burnt,
+            burnt_micro_usd=self._burnt_micro_usd,
+            success=run.success,
+            moments=tuple(self._moments),
+        )
+
+    def _person(self, step: PastStep) -> None:
+        if _INTERRUPTED.match(step.text):
+            self._said = None
+        self._end_turn(step)
+        self._let_go()
+        self._before, self._tests = LastEvent.USER_MESSAGE, None
+
+    def _pay(self, step: PastStep) -> None:
+        usage = step.usage
+        tokens = usage.total if usage is not None else step.tokens or 0
+        self._tokens += tokens
+        cost = None
+        if usage is not None:
+            at = None if step.at is None else datetime.fromtimestamp(step.at / _MICRO, UTC)
+            cost = self._prices.cost_micros(step.model or self._model, usage, at=at)
+        if cost is None:
+            self._unpriced += tokens
+        else:
+            self._micro_usd += cost
+
+    def _call(self, step: PastStep) -> None:
+        self._said = None
+        self._before = LastEvent.TOOL_RESULT
+        self._acted.append(True)
+        self._todos = self._todos if step.todos is None else step.todos
+        if not step.ran:
+            return
+        self._calls += 1
+        if step.action is None:
+            self._last_call = step.tool or ""
+            return
+        self._judged += 1
+        answer = self._answer(step, step.action)
+        self._last_call = answer.text
+        self._decisions[answer.decision.value] += 1
+        if answer.decision.rank < Decision.REQUIRE_CONFIRMATION.rank:
+            return
+        asking = [
+            each
+            for each in answer.findings
+            if each.decision.rank >= Decision.REQUIRE_CONFIRMATION.rank
+        ]
+        self._rules.update({each.rule for each in asking})
+        secret = [each for each in asking if each.gate == secrets_gate.GATE.name]
+        other = [each for each in asking if each.gate != secrets_gate.GATE.name]
+        if secret:
+            self._note_action(MomentKind.SECRET, step, secret, answer.text)
+        if other:
+            self._note_action(MomentKind.ACTION, step, other, answer.text)
+
+    def _answer(self, step: PastStep, action: Action) -> _Answer:
+        """Judge a call; what is said twice in a run is judged once."""
+        key = (step.tool or "", step.arguments, self._run.workspace)
+        known = self._answers.get(key)
+        if known is not None:
+            return known
+        inspection = inspect(action, self._policy)
+        verdict = verdict_of(inspection)
+        recorded = recordable_action(inspection, verdict).action
+        answer = _Answer(verdict.decision, verdict.findings, _line(_words_of(recorded)))
+        if len(step.arguments) <= _LONGEST_REMEMBERED:
+            if len(self._answers) >= _REMEMBERED:
+                self._answers.clear()
+            self._answers[key] = answer
+        return answer
+
+    def _message(self, step: PastStep) -> None:
+        if self._said is not None:
+            self._before = LastEvent.ASSISTANT_MESSAGE
+        self._said = step
+
+    def _end_turn(self, person: PastStep | None) -> None:
+        """Ask whether the agent was done, where its turn ended with words."""
+        said, self._said = self._said, None
+        if said is None:
+            return
+        self._turns += 1
+        context = StopContext(
+            text=said.text[-_CLOSING:],
+            last_event=self._before,
+            finish_reason=finish_reason_from(said.finish_reason) if said.finish_reason else None,
+            tool_ratio=sum(self._acted) / len(self._acted) if self._acted else None,
+            n_prev_turns=len(self._acted),
+            model=said.model or self._model,
+            evidence=tuple(self._evidence()),
+        )
+        decision = decide_stop(context, self._policy.config.stops)
+        self._acted.append(False)
+        if decision.outcome in _SENT_ON:
+            self._note_early_stop(said, decision, person)
+        elif decision.outcome in _DONE and self._tests is not None and self._tests.failed:
+            self._note_false_done(said, decision, person, self._tests)
+
+    def _evidence(self) -> Sequence[StopEvidence]:
+        found = [StopEvidence(kind=EvidenceKind.OPEN_TODO, text=each) for each in self._todos]
+        if self._tests is not None and self._tests.failed:
+            found.append(StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=_tests(self._tests)))
+        return found
+
+    def _hold(self, step: PastStep, answer: ContinueDecision) -> None:
+        if self._held is None:
+            text = self._last_call or self._words(step.text)
+            self._held = _Hold(step, self._place, answer, text, self._tokens, self._micro_usd)
+
+    def _let_go(self) -> None:
+        """Note how far the run went on after it would have been held."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        tokens, cost = self._tokens - held.tokens, self._micro_usd - held.micro_usd
+        self._burnt += tokens
+        self._burnt_micro_usd += cost
+        reason = held.decision.reasons[0]
+        share = tokens / self._tokens if self._tokens else 0.0
+        self._note(
+            MomentKind.LOOP,
+            held.step,
+            place=held.place,
+            decision=held.decision.decision.value,
+            rule=reason.code,
+            weight=_OF_LOOP[held.decision.decision] + round(30 * share),
+            text=held.text,
+            why=recordable_text(reason.message, self._policy),
+            instead=reason.remediation,
+            rounds=_rounds(reason.message),
+            steps=self._place,
+            tokens=tokens,
+            micro_usd=cost,
+            share=round(share, 4),
+        )
+
+    def _note_action(
+        self, kind: MomentKind, step: PastStep, findings: Sequence[Finding], text: str
+    ) -> None:
+        worst = max(findings, key=_weight)
+        weight = _weight(worst) + (_OF_SECRET if kind is MomentKind.SECRET else 0)
+        self._note(
+            kind,
+            step,
+            decision=worst.decision.value,
+            rule=worst.rule,
+            rules=tuple(dict.fromkeys(each.rule for each in findings)),
+            weight=weight,
+            text=text,
+            why=worst.message,
+            instead=worst.remediation,
+        )
+
+    def _note_early_stop(
+        self, said: PastStep, decision: StopDecision, person: PastStep | None
+    ) -> None:
+        strongest = max(decision.signals, key=lambda each: each.points)
+        self._note(
+            MomentKind.EARLY_STOP,
+            said,
+            decision="continue",
+            rule=strongest.signal,
+            weight=_OF_EARLY_STOP + min(decision.score, 100) // 5,
+            text=self._words(said.text),
+            why=decision.reason,
+            then="" if person is None else self._words(person.text, from_end=False),
+        )
+
+    def _note_false_done(
+        self, said: PastStep, decision: StopDecision, person: PastStep | None, tests: TestCounts
+    ) -> None:
+        if _FAILURE.search(said.text) is not None:
+            return
+        self._note(
+            MomentKind.FALSE_DONE,
+            said,
+            decision=decision.outcome.value,
+            rule=EvidenceKind.FAILING_CHECK.value,
+            weight=_OF_FALSE_DONE,
+            text=self._words(said.text),
+            why=f"{_tests(tests)} when it last ran them, and it ended as done",
+            instead="have checks run before work counts as done: `[reviews.completion]`",
+            then="" if person is None else self._words(person.text, from_end=False),
+        )
+
+    def _note(
+        self,
+        kind: MomentKind,
+        step: PastStep,
+        *,
+        rule: str,
+        place: int | None = None,
+        **told: object,
+    ) -> None:
+        self._counts[kind] += 1
+        if self._counts[kind] > _MOST_MOMENTS:
+            return
+        at = place or self._place
+        run = self._run
+        named = f"{run.client}\0{run.id}\0{step.line or at}\0{at}\0{kind.value}\0{rule}"
+        identity = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+        fields: Mapping[str, object] = {
+            "id": identity,
+            "kind": kind,
+            "rule": rule,
+            "client": run.client,
+            "run": run.id,
+            "project": run.project,
+            "path": self._path,
+            "line": step.line,
+            "step": at,
+            "at": step.at,
+            **told,
+        }
+        self._moments.append(AuditMoment(**fields))  # pyright: ignore[reportArgumentType] - as named
+
+    def _words(self, text: str, *, from_end: bool = True) -> str:
+        """Return the words that matter of a text, in one line and without credentials."""
+        near = text[-_CLOSING:] if from_end else text[:_CLOSING]
+        line = " ".join(recordable_text(near, self._policy).split())
+        if len(line) <= _LONGEST_WORDS:
+            return line
+        return f"…{line[-_LONGEST_WORDS:]}" if from_end else f"{line[:_LONGEST_WORDS]}…"
+
+
+def _weight(finding: Finding) -> int:
+    return _OF_DECISION.get(finding.decision, 0) + 10 * _SEVERITIES[finding.severity]
+
+
+def _words_of(action: Action) -> str:
+    match action:
+        case CommandAction(command=command):
+            return command
+        case ToolAction():
+            return line_of(action) or call_text(action)
+        case EditAction(path=path):
+            return f"edit {path}"
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}…"
+
+
+_ROUNDS: Final = re.compile(
+    r"\b(?:went round|came|looked) (\d+)|\b(\d+) (?:of the latest|calls in)"
+)
+
+
+def _rounds(message: str) -> int:
+    """Return how often it went round, as the reason says."""
+    found = _ROUNDS.search(message)
+    return int(found[1] or found[2]) if found else 0
+
+
+def _tests(counts: TestCounts) -> str:
+    return f"{counts.failed} of {counts.executed} tests failed"
