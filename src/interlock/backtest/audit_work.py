@@ -28,7 +28,7 @@ from typing import IO, Final, NamedTuple
 import msgspec
 
 from interlock.backtest.audit_sum import AuditSum
-from interlock.backtest.run_audit import audited
+from interlock.backtest.run_audit import AuditJudge, audited
 from interlock.errors import InputError, InterlockError
 from interlock.model.audit import AuditedPlace, RunAudit
 from interlock.model.past_run import Unread
@@ -251,8 +251,9 @@ def _still_counts(line: _Line, wanted: Mapping[str, HistoryFile]) -> bool:
 def _read(files: Sequence[HistoryFile], policy: CompiledPolicy, processes: int) -> Iterator[_Line]:
     """Yield what each file comes to, as it is known."""
     if processes <= 1 or len(files) <= 1 or sum(each.size for each in files) < _LITTLE:
+        judge = AuditJudge(policy)
         for file in files:
-            yield _file_audit(file, policy)
+            yield _file_audit(file, judge)
         return
     merged = MergedPolicy(policy=policy.config, hash=policy.hash)
     pool = ProcessPoolExecutor(
@@ -282,15 +283,15 @@ def _read(files: Sequence[HistoryFile], policy: CompiledPolicy, processes: int) 
             child.terminate()
 
 
-_policies: list[CompiledPolicy] = []
-"""The policy that a process works by, set once as it begins."""
+_judges: list[AuditJudge] = []
+"""Who judges in a process that was begun to read, set once as it begins."""
 
 
 def _begin(merged: MergedPolicy) -> None:
     """Get ready to read: who interrupts us interrupts the first process, and all end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    _policies[:] = [compile_policy(merged)]
+    _judges[:] = [AuditJudge(compile_policy(merged))]
 
 
 def _end_with_parent() -> None:
@@ -301,10 +302,10 @@ def _end_with_parent() -> None:
 
 
 def _audit_of(file: HistoryFile) -> _Line:
-    return _file_audit(file, _policies[0])
+    return _file_audit(file, _judges[0])
 
 
-def _file_audit(file: HistoryFile, policy: CompiledPolicy) -> _Line:
+def _file_audit(file: HistoryFile, judge: AuditJudge) -> _Line:
     """Return what a file comes to, whatever stands in it."""
     runs: list[RunAudit] = []
     unread: list[Unread] = []
@@ -318,7 +319,7 @@ def _file_audit(file: HistoryFile, policy: CompiledPolicy) -> _Line:
 
     try:
         read = file.reader.runs(Path(file.path), note)
-        runs.extend(audited(run, file.path, policy) for run in read)
+        runs.extend(audited(run, file.path, judge) for run in read)
     except (OSError, InterlockError) as error:
         note(Unread(path=file.path, reason=str(error)))
     return _Line(

@@ -16,12 +16,12 @@ import msgspec
 
 from interlock.model.past_run import PastRun, PastStep
 from interlock.model.progress_meter import Kind, Meter, Observation, noted
-from interlock.model.step import ContinueDecision, StepContext, StepDecision, StepReason
+from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
 from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.evidence.tool_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.continue_gate import decide
-from interlock.policy.steps.loop_detector import progress_of, signs_of, stuck_score
+from interlock.policy.steps.loop_detector import progress_of, signs_and_score
 from interlock.policy.steps.step_figures import coherence
 
 _SLOPE_STEPS: Final = 10
@@ -83,16 +83,18 @@ class Watch:
         if seen is None:
             return None
         meter = self.meter = noted(self.meter, seen)
-        self.score = stuck_score(meter, self._loops)
+        signs, self.score = signs_and_score(meter, self._loops)
         if seen.kind is Kind.PERSON:
             self._at_person = meter.steps
             return None
         if step.tokens is not None:
             self._tokens.append(step.tokens)
-        return decide(_context(meter, self._at_person, self._tokens, self._loops), self._steps)
+        return decide(_context(meter, self._at_person, self._tokens, signs), self._steps)
 
 
-def _context(meter: Meter, at_person: int, tokens: Iterable[int], settings: Loops) -> StepContext:
+def _context(
+    meter: Meter, at_person: int, tokens: Iterable[int], signs: tuple[Sign, ...]
+) -> StepContext:
     went = progress_of(meter)
     return StepContext(
         step_number=meter.steps,
@@ -104,7 +106,7 @@ def _context(meter: Meter, at_person: int, tokens: Iterable[int], settings: Loop
         last_checkpoint_step=meter.steps,
         steps_since_person=meter.steps - at_person,
         steps_tokens=tuple(tokens),
-        signs=signs_of(meter, settings),
+        signs=signs,
     )
 
 

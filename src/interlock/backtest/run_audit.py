@@ -30,12 +30,12 @@ from interlock.model.stop import (
     StopOutcome,
     finish_reason_from,
 )
-from interlock.model.verdict import Decision, Finding, Severity
+from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_action, recordable_text
 from interlock.policy.gates import secrets_gate
-from interlock.policy.gates.judgement import verdict_of
+from interlock.policy.gates.judgement import judge
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.records.prices import Prices
 
@@ -65,9 +65,9 @@ _OF_FALSE_DONE: Final = 80
 _OF_EARLY_STOP: Final = 40
 
 
-def audited(run: PastRun, path: str, policy: CompiledPolicy) -> RunAudit:
+def audited(run: PastRun, path: str, judge_of_calls: AuditJudge) -> RunAudit:
     """Return what a run comes to under a policy; its steps are used up."""
-    auditor = _Auditor(run, path, policy)
+    auditor = _Auditor(run, path, judge_of_calls)
     for step in run.steps:
         auditor.add(step)
     return auditor.told()
@@ -77,8 +77,40 @@ class _Answer(NamedTuple):
     """What is said to a call."""
 
     decision: Decision
-    findings: tuple[Finding, ...] = ()
-    text: str = ""
+    findings: tuple[Finding, ...]
+    action: Action
+
+
+class AuditJudge:
+    """Judges calls of past runs by one policy; what was asked lately is not judged again."""
+
+    def __init__(self, policy: CompiledPolicy) -> None:
+        self.policy = policy
+        self.prices = Prices(policy.config.budgets.prices)
+        self._answers: dict[tuple[str, str, str | None], _Answer] = {}
+
+    def answer(self, action: Action, arguments: str, workspace: str | None) -> _Answer:
+        """Return what is said to a call, given where its run works."""
+        name = action.name if isinstance(action, ToolAction) else ""
+        key = (name, arguments, workspace)
+        known = self._answers.get(key)
+        if known is not None:
+            return known
+        verdict = judge(action, self.policy)
+        answer = _Answer(verdict.decision, verdict.findings, action)
+        if len(arguments) <= _LONGEST_REMEMBERED:
+            if len(self._answers) >= _REMEMBERED:
+                self._answers.clear()
+            self._answers[key] = answer
+        return answer
+
+    def text(self, answer: _Answer) -> str:
+        """Return a call in one line, without credentials."""
+        verdict = Verdict(
+            decision=answer.decision, findings=answer.findings, policy_hash=self.policy.hash
+        )
+        recorded = recordable_action(inspect(answer.action, self.policy), verdict)
+        return _line(_words_of(recorded.action))
 
 
 class _Hold(NamedTuple):
@@ -95,10 +127,10 @@ class _Hold(NamedTuple):
 class _Auditor:
     """Follows one run."""
 
-    def __init__(self, run: PastRun, path: str, policy: CompiledPolicy) -> None:
-        self._run, self._path, self._policy = run, path, policy
+    def __init__(self, run: PastRun, path: str, own: AuditJudge) -> None:
+        policy = own.policy
+        self._run, self._path, self._policy, self._judge = run, path, policy, own
         self._watch = Watch(policy.config.steps, policy.config.loops)
-        self._prices = Prices(policy.config.budgets.prices)
         self._place = self._calls = self._judged = self._turns = 0
         self._tokens = self._unpriced = self._micro_usd = 0
         self._burnt = self._burnt_micro_usd = 0
@@ -110,7 +142,7 @@ class _Auditor:
         self._counts: Counter[MomentKind] = Counter()
         self._moments: list[AuditMoment] = []
         self._held: _Hold | None = None
-        self._last_call = ""
+        self._last_call: _Answer | None = None
         self._said: PastStep | None = None
         """What the agent said last, where nothing came of it yet."""
         self._before: LastEvent = LastEvent.NONE
@@ -120,7 +152,6 @@ class _Auditor:
         self._tests: TestCounts | None = None
         """What the last tests came to that ran in this turn."""
         self._has_tested = False
-        self._answers: dict[tuple[str, str, str | None], _Answer] = {}
 
     def add(self, step: PastStep) -> None:
         """Take the next step."""
@@ -190,7 +221,7 @@ class _Auditor:
         cost = None
         if usage is not None:
             at = None if step.at is None else datetime.fromtimestamp(step.at / _MICRO, UTC)
-            cost = self._prices.cost_micros(step.model or self._model, usage, at=at)
+            cost = self._judge.prices.cost_micros(step.model or self._model, usage, at=at)
         if cost is None:
             self._unpriced += tokens
         else:
@@ -205,11 +236,11 @@ class _Auditor:
             return
         self._calls += 1
         if step.action is None:
-            self._last_call = step.tool or ""
+            self._last_call = None
             return
         self._judged += 1
-        answer = self._answer(step, step.action)
-        self._last_call = answer.text
+        answer = self._judge.answer(step.action, step.arguments, self._run.workspace)
+        self._last_call = answer
         self._decisions[answer.decision.value] += 1
         if answer.decision.rank < Decision.REQUIRE_CONFIRMATION.rank:
             return
@@ -221,26 +252,11 @@ class _Auditor:
         self._rules.update({each.rule for each in asking})
         secret = [each for each in asking if each.gate == secrets_gate.GATE.name]
         other = [each for each in asking if each.gate != secrets_gate.GATE.name]
+        text = self._judge.text(answer)
         if secret:
-            self._note_action(MomentKind.SECRET, step, secret, answer.text)
+            self._note_action(MomentKind.SECRET, step, secret, text)
         if other:
-            self._note_action(MomentKind.ACTION, step, other, answer.text)
-
-    def _answer(self, step: PastStep, action: Action) -> _Answer:
-        """Judge a call; what is said twice in a run is judged once."""
-        key = (step.tool or "", step.arguments, self._run.workspace)
-        known = self._answers.get(key)
-        if known is not None:
-            return known
-        inspection = inspect(action, self._policy)
-        verdict = verdict_of(inspection)
-        recorded = recordable_action(inspection, verdict).action
-        answer = _Answer(verdict.decision, verdict.findings, _line(_words_of(recorded)))
-        if len(step.arguments) <= _LONGEST_REMEMBERED:
-            if len(self._answers) >= _REMEMBERED:
-                self._answers.clear()
-            self._answers[key] = answer
-        return answer
+            self._note_action(MomentKind.ACTION, step, other, text)
 
     def _message(self, step: PastStep) -> None:
         if self._said is not None:
@@ -277,7 +293,10 @@ class _Auditor:
 
     def _hold(self, step: PastStep, answer: ContinueDecision) -> None:
         if self._held is None:
-            text = self._last_call or self._words(step.text)
+            called = self._last_call if step.tool is not None else None
+            text = (
+                step.tool or self._words(step.text) if called is None else self._judge.text(called)
+            )
             self._held = _Hold(step, self._place, answer, text, self._tokens, self._micro_usd)
 
     def _let_go(self) -> None:

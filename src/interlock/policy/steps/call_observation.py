@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final, cast
 
 import msgspec
@@ -136,12 +137,13 @@ def _canonical(arguments: str, volatile: tuple[str, ...]) -> str:
         named = cast("Mapping[str, object]", msgspec.json.decode(arguments))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return arguments
-    lasting = {
-        name: value
-        for name, value in named.items()
-        if not any(fnmatchcase(name.lower(), each.lower()) for each in volatile)
-    }
+    lasting = {name: value for name, value in named.items() if not _is_volatile(name, volatile)}
     return msgspec.json.encode(lasting, order="sorted").decode()
+
+
+@lru_cache(maxsize=1024)
+def _is_volatile(name: str, volatile: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name.lower(), each.lower()) for each in volatile)
 
 
 def _numbers(arguments: str) -> tuple[int, ...]:

@@ -33,20 +33,25 @@ _CALLS: Final = frozenset(("loop", "counting", "same-error", "failures", "waitin
 
 def signs_of(meter: Meter, settings: Loops) -> tuple[Sign, ...]:
     """Return what the detectors conclude from the run so far."""
-    found = tuple(evidence_of(meter, settings))
-    if not found:
-        return ()
-    signs = [_sign(each, settings) for each in found if each.points >= _WARNS]
-    score = _score(found, meter)
-    clear = any(sign.decision is not StepDecision.CONTINUE for sign in signs)
-    if score >= settings.pause_score and not clear:
-        signs.append(_stuck(found, score, settings))
-    return tuple(signs)
+    return signs_and_score(meter, settings)[0]
 
 
 def stuck_score(meter: Meter, settings: Loops) -> float:
     """Return how much speaks for the run being stuck: from 1.0 on it is paused."""
-    return _score(tuple(evidence_of(meter, settings)), meter)
+    return signs_and_score(meter, settings)[1]
+
+
+def signs_and_score(meter: Meter, settings: Loops) -> tuple[tuple[Sign, ...], float]:
+    """Return both, from one look at the run."""
+    found = tuple(evidence_of(meter, settings))
+    score = _score(found, meter)
+    if not found:
+        return (), score
+    signs = [_sign(each, settings) for each in found if each.points >= _WARNS]
+    clear = any(sign.decision is not StepDecision.CONTINUE for sign in signs)
+    if score >= settings.pause_score and not clear:
+        signs.append(_stuck(found, score, settings))
+    return tuple(signs), score
 
 
 def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
