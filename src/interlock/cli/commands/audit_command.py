@@ -1,0 +1,236 @@
+"""`interlock audit`: what agents did before anybody governed them, from their own histories."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import click
+
+from interlock import settings
+from interlock.adapters.histories.histories import known_readers
+from interlock.backtest.audit_work import HistoryFile, found_files, read_places, work
+from interlock.cli.call.command_names import OWN, OwnCommand
+from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
+from interlock.cli.text.audit_page import audit_lines
+from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.tables import progress
+from interlock.errors import InputError
+from interlock.model.audit import Audit, Mark
+from interlock.model.past_run import Unread
+from interlock.ports import HistoryReader
+from interlock.service.audits import AuditFolder
+from interlock.views import units
+from interlock.views.audit_view import audit_view
+
+_LONG: Final = 8 * 2**20
+"""From so many bytes on a bar shows how far it is."""
+_MOST_PROCESSES: Final = 8
+_MOST_REASONS: Final = 5
+_MICRO: Final = 1_000_000
+_ABOUT: Final = """\
+Audit past sessions: what would have been asked or stopped.
+
+Reads the histories that Claude Code, Codex, Gemini CLI, opencode and Copilot CLI keep on this
+computer, or the files and folders of PATH, and judges every call, step and end of a turn by your
+policy. Nothing is run, nothing is written but the report, and nothing leaves this computer;
+credentials are taken out of every text.
+
+What was read is kept until it changes: whoever is interrupted runs the same again, and it goes on.
+Mark what you think of a moment (`interlock audit mark`): `interlock calibrate` learns from that.
+
+Exit code: 0, or 2 where there is no history to read.
+
+Examples:
+  interlock audit
+  interlock audit runs.jsonl --html report.html
+  interlock audit --json runs.jsonl
+"""
+
+
+@click.group("audit", cls=OwnCommand, help=_ABOUT)
+def audit_command() -> None:
+    """Hold the words together; what is done without one stands below."""
+
+
+@audit_command.command(OWN, hidden=True, help=_ABOUT)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report as one HTML page as well.",
+)
+@click.option(
+    "--processes",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    help="How many processes read; without it, one per core.",
+)
+@json_option
+@policy_options
+def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | None) -> None:
+    """Read histories, judge them, and show what they come to."""
+    readers, policy = known_readers(), chosen_policy()
+    places = list(paths) or _usual_places(readers)
+    _check_is_writable(html)
+    files, unread = found_files(
+        places, readers, policy_hash=policy.hash, version=version("interlock")
+    )
+    if not files:
+        raise InputError(_nothing_found(places, unread, are_named=bool(paths)))
+    kept = AuditFolder(settings.current_audit_folder())
+    _tell_of_places(files, places)
+    try:
+        with progress("reading histories", long=_LONG) as advance:
+            result = work(
+                files,
+                policy,
+                folder=kept.made(),
+                processes=processes or min(os.cpu_count() or 1, _MOST_PROCESSES),
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        click.echo("interrupted: what was read is kept; the same command goes on", err=True)
+        raise
+    result.add_unread(unread)
+    now = time.time_ns() // 1_000
+    audit = result.told(
+        identity=f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now // _MICRO))}-{now % _MICRO:06d}",
+        at=now,
+        policy_hash=policy.hash,
+        version=version("interlock"),
+        places=read_places(files, places),
+    )
+    kept.keep(audit)
+    _write_html(audit, kept, html)
+    _show(audit, kept)
+    if html is not None and not wants_json():
+        click.echo(f"\nreport: {html}")
+
+
+@audit_command.command("show")
+@click.argument("audit", metavar="[AUDIT]", default="")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write it as one HTML page instead.",
+)
+@json_option
+def show_command(*, audit: str, html: Path | None) -> None:
+    """Show an audit again: the last one, or one by the beginning of its id.
+
+    Examples:
+      interlock audit show
+      interlock audit show --html report.html
+    """
+    kept = AuditFolder(settings.current_audit_folder())
+    found = kept.found(audit) if audit else kept.latest()
+    if found is None:
+        raise InputError("there is no audit yet: `interlock audit` makes one")
+    if html is None:
+        _show(found, kept)
+        return
+    _check_is_writable(html)
+    _write_html(found, kept, html)
+    show({"report": str(html)}, [(Span(f"report: {html}"),)])
+
+
+@audit_command.command("list")
+@json_option
+def list_command() -> None:
+    """List the audits that are kept, the newest first.
+
+    Examples:
+      interlock audit list
+    """
+    audits = list(AuditFolder(settings.current_audit_folder()).audits())
+    rows = [
+        {"id": each.id, "at": each.at, "runs": each.runs, "calls": each.calls} for each in audits
+    ]
+    show({"audits": rows}, _audit_rows(audits))
+
+
+@audit_command.command("mark")
+@click.argument("moment", metavar="MOMENT")
+@click.argument("mark", metavar="right|wrong", type=click.Choice([each.value for each in Mark]))
+@json_option
+def mark_command(*, moment: str, mark: str) -> None:
+    """Say whether a moment of an audit was rightly found.
+
+    MOMENT is its code, as `interlock audit show` lists it. `interlock calibrate` counts marks.
+
+    Examples:
+      interlock audit mark 4f1c9a right
+      interlock audit mark 4f1c9a wrong
+    """
+    kept = AuditFolder(settings.current_audit_folder())
+    marked = kept.mark(
+        kept.moment(moment), Mark(mark), by=settings.user_name(), at=time.time_ns() // 1_000
+    )
+    left = f"marked {marked.mark.value}: {marked.moment.rule} at step {marked.moment.step}"
+    show(marked, [(Span(left, Tone.GOOD),)])
+
+
+def _usual_places(readers: Sequence[HistoryReader]) -> list[Path]:
+    home = Path.home()
+    named = (place for each in readers for place in each.usual_places(home, os.environ))
+    return [place for place in dict.fromkeys(named) if place.exists()]
+
+
+def _check_is_writable(html: Path | None) -> None:
+    """Complain before the work and not behind it."""
+    if html is not None and not html.absolute().parent.is_dir():
+        raise InputError(f"`{html}` cannot be written: its folder does not exist")
+
+
+def _nothing_found(places: Sequence[Path], unread: Sequence[Unread], *, are_named: bool) -> str:
+    if not are_named:
+        return (
+            "no history of an agent was found on this computer: name a file or a folder, as in"
+            " `interlock audit PATH`"
+        )
+    reasons = [f"`{each.path}`: {each.reason}" for each in unread[:_MOST_REASONS]]
+    looked = ", ".join(f"`{place}`" for place in places)
+    return "; ".join(reasons) or f"no history of a known format was found in {looked}"
+
+
+def _tell_of_places(files: Sequence[HistoryFile], places: Sequence[Path]) -> None:
+    """Say what will be read, and that it stays here."""
+    click.echo("reading, on this computer only; nothing is sent anywhere:", err=True)
+    for each in read_places(files, places):
+        counted = units.counted(each.files, "file")
+        click.echo(f"  {each.client}: {counted}, {units.size(each.size)}, {each.path}", err=True)
+
+
+def _write_html(audit: Audit, kept: AuditFolder, html: Path | None) -> None:
+    if html is None:
+        return
+    from interlock.server.markup.audit_document import html_report  # noqa: PLC0415 - few want it
+
+    try:
+        html.write_text(html_report(audit, kept.marks()), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"`{html}` cannot be written: {error.strerror}") from error
+
+
+def _show(audit: Audit, kept: AuditFolder) -> None:
+    show(audit, audit_lines(audit_view(audit, kept.marks())))
+    sys.stdout.flush()
+
+
+def _audit_rows(audits: Sequence[Audit]) -> Iterator[Line]:
+    if not audits:
+        yield (Span("no audit yet: `interlock audit` makes one", Tone.FAINT),)
+    for each in audits:
+        runs, calls = units.counted(each.runs, "run"), units.counted(each.calls, "call")
+        yield (
+            Span(each.id, Tone.STRONG),
+            Span(f"  {units.moment(each.at)}  {runs}, {calls}"),
+        )

@@ -1,0 +1,262 @@
+"""What Interlock would have said to past runs, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from backtest.past_runs import a_call, a_message, a_person, a_run
+from gates.policies import gates_with
+from interlock.backtest.audit_sum import AuditSum
+from interlock.backtest.run_audit import AuditJudge, audited
+from interlock.model.action import EditAction
+from interlock.model.audit import Audit, Moment, MomentKind, RunAudit
+from interlock.model.past_run import PastStep, Unread
+from secret_generator import from_template
+
+_JUDGE = AuditJudge(gates_with(""))
+
+
+def audit(*steps: PastStep, **more: object) -> RunAudit:
+    return audited(a_run(steps, **more), "/h/4f1c.jsonl", _JUDGE)
+
+
+def moments(of: RunAudit, kind: MomentKind) -> list[Moment]:
+    return [each for each in of.moments if each.kind is kind]
+
+
+def test_a_call_that_would_have_been_denied_is_told_with_where_it_stands() -> None:
+    found = audit(a_person("clean up"), a_call("ls"), a_call("rm -rf ~", line=12, at=5))
+
+    [moment] = found.moments
+    assert moment.kind is MomentKind.ACTION
+    assert (moment.decision, moment.text, moment.line, moment.step, moment.at) == (
+        "block",
+        "rm -rf ~",
+        12,
+        3,
+        5,
+    )
+    assert moment.rule in moment.rules
+    assert (moment.run, moment.project, moment.path) == ("4f1c", "shop", "/h/4f1c.jsonl")
+    assert found.decisions == {"allow": 1, "block": 1}
+    assert found.rules[moment.rule] == 1
+
+
+def test_what_did_not_run_or_is_not_known_whole_is_not_judged() -> None:
+    refused = a_call("rm -rf ~", ran=False)
+    cut = a_call("rm -rf ~", action=None)
+
+    found = audit(a_person("clean up"), refused, cut)
+
+    assert found.moments == ()
+    assert (found.calls, found.judged) == (1, 0)
+
+
+def test_the_same_moment_has_the_same_name_in_every_audit() -> None:
+    steps = [a_person("clean up"), a_call("rm -rf ~", line=2), a_call("rm -rf ~", line=3)]
+
+    first, second = audit(*steps), audit(*steps)
+
+    assert [each.id for each in first.moments] == [each.id for each in second.moments]
+    assert len({each.id for each in first.moments}) == 2
+
+
+def test_a_credential_in_a_command_is_told_and_never_shown() -> None:
+    secret = from_template("ghp_[A-Za-z0-9]{36}", 1)
+    found = audit(a_person("deploy"), a_call(f"export DEPLOY_TOKEN={secret} && ./deploy.sh"))
+
+    [moment] = moments(found, MomentKind.SECRET)
+    assert "DEPLOY_TOKEN" in moment.text
+    assert secret not in str(found)
+
+
+def test_an_edit_is_told_by_its_file() -> None:
+    secret = from_template("ghp_[A-Za-z0-9]{36}", 1)
+    written = EditAction(path="config.py", content=f"TOKEN = '{secret}'")
+    found = audit(a_call("", tool="Write", action=written, arguments=written.content))
+
+    assert {each.text for each in found.moments} == {"edit config.py"}
+
+
+def _stuck(count: int, tokens: int = 100) -> list[PastStep]:
+    failing = "E  ConnectionError: cannot reach the database"
+    return [a_call("pytest -q", failing, failed=True, tokens=tokens) for _ in range(count)]
+
+
+def test_a_loop_is_told_with_what_was_used_after_the_pause() -> None:
+    found = audit(a_person("fix it"), *_stuck(20))
+
+    [loop] = moments(found, MomentKind.LOOP)
+    assert loop.text == "pytest -q"
+    assert loop.rounds >= 3
+    assert loop.tokens == (21 - loop.step) * 100 == found.burnt
+    assert loop.steps == 21
+    assert loop.share == pytest.approx(loop.tokens / found.tokens, abs=0.001)
+    assert found.looped
+    assert found.burnt_micro_usd == loop.micro_usd > 0
+
+
+def test_what_is_used_after_a_person_spoke_is_not_burnt() -> None:
+    alone = audit(a_person("fix it"), *_stuck(10))
+    helped = audit(
+        a_person("fix it"), *_stuck(10), a_person("start it first"), a_call("ls", tokens=900)
+    )
+
+    assert alone.burnt == helped.burnt
+    assert helped.tokens == alone.tokens + 900
+
+
+def test_a_turn_that_ends_with_work_announced_is_an_early_stop() -> None:
+    found = audit(
+        a_person("fix the parser"),
+        a_call("cat parser.py", "def parse(): ..."),
+        a_message("I see the problem. Now let me fix it.", line=9),
+        a_person("continue"),
+    )
+
+    [early] = moments(found, MomentKind.EARLY_STOP)
+    assert early.text == "I see the problem. Now let me fix it."
+    assert (early.then, early.line, early.decision) == ("continue", 9, "continue")
+    assert found.turns == 1
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [a_message("Now let me fix it."), a_person("[Request interrupted by user]")],
+        [a_message("Now let me fix it."), a_call("sed -i s/a/b/ parser.py")],
+        [a_message("The parser is fixed; all tests pass.")],
+    ],
+    ids=["interrupted", "it goes on", "done"],
+)
+def test_what_is_no_early_stop(steps: Sequence[PastStep]) -> None:
+    found = audit(a_person("fix the parser"), a_call("cat parser.py", "def parse()"), *steps)
+
+    assert moments(found, MomentKind.EARLY_STOP) == []
+
+
+_FAILED = "=== 2 failed, 3 passed in 0.2s ==="
+_PASSED = "=== 5 passed in 0.2s ==="
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words", "count"),
+    [
+        ([_FAILED], "The parser is fixed and everything works.", 1),
+        ([_FAILED, _PASSED], "The parser is fixed and everything works.", 0),
+        ([_FAILED], "The parser is fixed; two tests still fail for another reason.", 0),
+        ([_PASSED], "The parser is fixed and everything works.", 0),
+    ],
+)
+def test_done_while_the_last_tests_failed(outputs: Sequence[str], words: str, count: int) -> None:
+    ran = [a_call("pytest -q", each) for each in outputs]
+    found = audit(a_person("fix the parser"), *ran, a_message(words), a_person("thanks"))
+
+    assert found.tested
+    assert len(moments(found, MomentKind.FALSE_DONE)) == count
+
+
+def test_tests_of_an_earlier_turn_say_nothing_of_this_one() -> None:
+    found = audit(
+        a_person("run the tests"),
+        a_call("pytest -q", _FAILED),
+        a_message("2 of 5 tests failed."),
+        a_person("what does parse do?"),
+        a_message("It reads a file."),
+    )
+
+    assert moments(found, MomentKind.FALSE_DONE) == []
+
+
+def test_open_work_on_the_list_speaks_against_being_done() -> None:
+    told = a_call("", tool="TodoWrite", action=None, todos=("write the tests",))
+    words = a_message("Now I will continue.")
+    without = audit(a_person("go"), a_call("ls"), words)
+    with_list = audit(a_person("go"), told, a_call("ls"), words)
+
+    assert len(moments(without, MomentKind.EARLY_STOP)) <= len(
+        moments(with_list, MomentKind.EARLY_STOP)
+    )
+    assert len(moments(with_list, MomentKind.EARLY_STOP)) == 1
+
+
+def test_what_is_kept_of_a_run_is_bounded_and_everything_is_counted() -> None:
+    found = audit(a_person("go"), *(a_call(f"rm -rf ~/{place}") for place in range(60)))
+
+    assert found.counts[MomentKind.ACTION] == 60
+    assert len(moments(found, MomentKind.ACTION)) == 25
+
+
+def test_tokens_without_a_price_are_counted_as_such() -> None:
+    found = audit(a_call("ls", tokens=500, model="nobody-knows-it"))
+
+    assert (found.tokens, found.unpriced, found.micro_usd) == (500, 500, 0)
+
+
+def _sum(*runs: RunAudit, unread: Sequence[Unread] = ()) -> Audit:
+    result = AuditSum()
+    for run in runs:
+        result.add(run)
+    result.add_unread(unread)
+    return result.told(identity="a", at=1, policy_hash="p", version="1", places=())
+
+
+def test_runs_add_up() -> None:
+    dangerous = audit(a_person("x", at=10), a_call("rm -rf ~", at=20))
+    stuck = audit(a_person("fix it", at=30), *_stuck(20), id="77d0", client="codex")
+    lost = Unread(path="x", reason="cut off")
+
+    total = _sum(dangerous, stuck, unread=[lost])
+
+    assert (total.runs, total.looped, total.calls) == (2, 1, 21)
+    assert total.clients == {"claude-code": 1, "codex": 1}
+    assert (total.began_at, total.ended_at) == (10, 30)
+    assert total.burnt == stuck.burnt
+    assert (total.unread, total.unread_count) == ((lost,), 1)
+    assert [each.kind for each in total.moments] == [MomentKind.ACTION, MomentKind.LOOP]
+
+
+def test_the_order_in_which_runs_come_changes_nothing() -> None:
+    runs = [audit(a_call(f"rm -rf ~/{place}", at=place), id=f"r{place}") for place in range(9)]
+
+    assert _sum(*runs).moments == _sum(*reversed(runs)).moments
+
+
+def test_the_same_text_is_listed_only_a_few_times() -> None:
+    runs = [audit(a_call("rm -rf ~"), id=f"r{place}") for place in range(9)]
+
+    total = _sum(*runs)
+
+    assert total.counts[MomentKind.ACTION] == 9
+    assert len(total.moments) == 3
+
+
+def test_what_is_listed_is_bounded_however_many_runs_there_are() -> None:
+    kept = audit(*(a_call(f"rm -rf ~/{place}") for place in range(25)))
+    result = AuditSum()
+    for place in range(400):
+        result.add(audited_as(kept, place))
+    total = result.told(identity="a", at=1, policy_hash="p", version="1", places=())
+
+    assert total.counts[MomentKind.ACTION] == 10_000
+    assert len(total.moments) <= 100
+
+
+def audited_as(run: RunAudit, place: int) -> RunAudit:
+    named = [
+        replace(each, id=f"{place}-{at}", text=f"{each.text}{place}")
+        for at, each in enumerate(run.moments)
+    ]
+    return replace(run, id=str(place), moments=tuple(named))
+
+
+def test_what_is_not_known_is_said() -> None:
+    cut = audit(a_call("ls", action=None))
+    unpriced = audit(a_call("ls", tokens=5, model="nobody-knows-it"))
+
+    assert any("1 of 1 calls" in each for each in _sum(cut).unknown)
+    assert any("tokens and money" in each for each in _sum(cut).unknown)
+    assert any("5 of 5 tokens" in each for each in _sum(unpriced).unknown)
