@@ -76,6 +76,16 @@ def bounded_whole(
     return b"".join(pieces)
 
 
+def unpacked(beginning: bytes) -> bytes:
+    """Return how a file begins, unpacked where it is packed; as much of it as is there."""
+    if not beginning.startswith(_GZIP):
+        return beginning.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return zlib.decompressobj(_ANY_GZIP).decompress(beginning, _PIECE)
+    except zlib.error:
+        return b""
+
+
 def _in_words(size: int) -> str:
     return f"{size // _MEBI} MiB" if size and size % _MEBI == 0 else f"{size:,} bytes"
 

@@ -9,21 +9,33 @@ Texts may be cut; then their digests and lengths stand beside them.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, cast
 
-import msgspec
-
+from interlock.adapters.clients.client_event import action_of, open_todos
+from interlock.adapters.histories.bounded_lines import bounded_lines, unpacked
+from interlock.adapters.histories.packed_json import (
+    Table,
+    decoded,
+    fields,
+    mended,
+    microseconds,
+    text,
+    truth,
+    value,
+    whole,
+    words,
+)
 from interlock.errors import InputError
-from interlock.model.past_run import PastRun, PastStep
+from interlock.model.budget import TokenUsage
+from interlock.model.past_run import PastRun, PastStep, Unread
 
 _CUT: Final = re.compile(r"…(?:\[\+\d+\])?$")
 """How a text ends of which only the beginning is given."""
-_MICRO: Final = 1_000_000
+_CUT_INSIDE: Final = re.compile(r"…\[\+\d+\]|…$")
+_SHELLS: Final = frozenset("Bash bash shell run_shell_command powershell PowerShell".split())
 
 
 class OwnRun(PastRun, frozen=True, kw_only=True):
@@ -34,89 +46,118 @@ class OwnRun(PastRun, frozen=True, kw_only=True):
     steps: tuple[PastStep, ...]
 
 
-def run_from_json(line: bytes) -> OwnRun:
-    """Return the run that a line of JSON describes."""
-    row = _object(_decoded(line), "a run")
+class OwnRows:
+    """Reads our own rows, packed or not: the format in which anybody can hand in runs."""
+
+    name: str = "interlock"
+    version: int = 1
+
+    def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
+        """Return where such rows are kept on this computer: nowhere in particular."""
+        del home, environment
+        return ()
+
+    def reads(self, path: Path, beginning: bytes) -> bool:
+        """Return whether a file is of this format, by its name and how it begins."""
+        start = unpacked(beginning).lstrip()
+        is_lines = path.name.endswith((".jsonl", ".jsonl.gz")) and start.startswith(b"{")
+        return is_lines and b'"steps"' in start
+
+    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
+        """Yield every run of a file."""
+        for number, line in bounded_lines(path, unread):
+            if not line.strip():
+                continue
+            try:
+                run = run_from_json(line, number)
+            except InputError as error:
+                unread(Unread(path=str(path), reason=str(error), line=number))
+                continue
+            yield run
+
+
+def run_from_json(line: bytes, number: int | None = None) -> OwnRun:
+    """Return the run that a line of JSON describes; the line may be known by its number."""
+    row = _object(decoded(line), "a run")
     steps = row.get("steps")
     if not isinstance(steps, list):
         raise InputError('`steps` is not a list: expected {"run_id": ..., "steps": [...]}')
     rows = cast("Sequence[object]", steps)
+    client = text(row.get("agent"))
     return OwnRun(
-        id=_plain(row.get("run_id")),
+        id=text(row.get("run_id")),
         run_id=row.get("run_id"),
-        steps=tuple(_step(_object(step, f"steps[{place}]")) for place, step in enumerate(rows)),
+        steps=tuple(
+            _step(_object(step, f"steps[{place}]"), client, number)
+            for place, step in enumerate(rows)
+        ),
+        client=client,
+        project=text(row.get("repo")),
+        model=words(row.get("model")),
+        group=text(row.get("group")),
+        success=truth(row.get("success")),
     )
 
 
-def _step(row: Mapping[str, object]) -> PastStep:
-    arguments, result = _plain(row.get("args")), row.get("result_excerpt")
+def _step(row: Table, client: str, number: int | None) -> PastStep:
+    arguments, result = text(row.get("args")), row.get("result_excerpt")
     tool = row.get("tool")
     given = (result, row.get("result_h"), row.get("result_len"))
     is_seen = any(each is not None for each in given)
     is_cut = not arguments or _CUT.search(arguments) is not None
+    params = None if tool is None else _params(text(tool), arguments, row)
+    usage = _usage(row.get("tokens"))
     return PastStep(
-        role=_plain(row.get("role")) or "assistant",
-        text=_plain(row.get("text")),
-        tool=None if tool is None else _plain(tool),
+        role=text(row.get("role")) or "assistant",
+        text=text(row.get("text")),
+        tool=None if tool is None else text(tool),
+        action=None if params is None else action_of(text(tool), params, client, None),
         arguments=arguments,
-        arguments_digest=_text(row.get("args_h")) if is_cut else None,
-        result=_CUT.sub("", _plain(result)) if is_seen else None,
-        result_digest=_text(row.get("result_h")),
-        result_size=_whole(row.get("result_len")),
-        failed=failed if isinstance(failed := row.get("err"), bool) else None,
-        tokens=_tokens(row.get("tokens")),
-        at=_microseconds(row.get("ts")),
+        arguments_digest=words(row.get("args_h")) if is_cut else None,
+        result=_CUT.sub("", text(result)) if is_seen else None,
+        result_digest=words(row.get("result_h")),
+        result_size=whole(row.get("result_len")),
+        failed=truth(row.get("err")),
+        ran=row.get("rejected") is not True,
+        todos=open_todos(params),
+        tokens=None if usage is None else usage.total,
+        usage=usage,
+        model=words(row.get("model")),
+        finish_reason=words(row.get("finish_reason")),
+        turn=whole(row.get("turn")),
+        at=microseconds(row.get("ts")),
+        line=number,
     )
 
 
-def _decoded(line: bytes) -> object:
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return msgspec.json.decode(line)
+def _params(tool: str, arguments: str, row: Table) -> Table | str | None:
+    """Return the parameters of a call; None where not all of them are given."""
+    if _CUT_INSIDE.search(arguments) or (not arguments and row.get("args_h") is not None):
+        return None
+    arguments = mended(arguments)
     try:
-        # This one takes half a character as well, as cut-off text has.
-        return json.loads(line)
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8") from error
-    except ValueError as error:
-        raise InputError(f"not JSON: {str(error)[:1].lower()}{str(error)[1:]}") from error
-    except RecursionError as error:
-        raise InputError("not read: nested too deeply") from error
+        found = value(arguments.encode() or b"{}")
+    except InputError:
+        found = None
+    if isinstance(found, dict):
+        return cast("Table", found)
+    return {"command": arguments} if tool in _SHELLS else arguments
 
 
-def _object(value: object, place: str) -> Mapping[str, object]:
-    if not isinstance(value, dict):
+def _object(found: object, place: str) -> Table:
+    if not isinstance(found, dict):
         raise InputError(f"{place} is not an object")
-    return cast("Mapping[str, object]", value)
+    return cast("Table", found)
 
 
-def _plain(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _tokens(value: object) -> int | None:
+def _usage(told: object) -> TokenUsage | None:
     """Return what the model was given and made; None where neither is known."""
-    if not isinstance(value, dict):
+    counts = fields(told)
+    given, made = whole(counts.get("in")), whole(counts.get("out"))
+    if given is None and made is None:
         return None
-    counts = cast("Mapping[str, object]", value)
-    known = [each for name in ("in", "out") if (each := _whole(counts.get(name))) is not None]
-    return sum(known) if known else None
-
-
-def _microseconds(moment: object) -> int | None:
-    """Return a moment, given in seconds or as a date; None where it cannot be read."""
-    try:
-        if isinstance(moment, str):
-            return int(datetime.fromisoformat(moment).timestamp() * _MICRO)
-        return int(moment * _MICRO) if isinstance(moment, int | float) else None
-    except (ValueError, OverflowError):
-        return None
+    return TokenUsage(
+        input_tokens=given or 0,
+        output_tokens=made or 0,
+        cache_read_tokens=whole(counts.get("cache_read")) or 0,
+    )
