@@ -13,8 +13,13 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from interlock.adapters.clients.model_usage import (
+    ClaudeUsage,
+    CodexCount,
+    CopilotUsage,
+    GeminiTokens,
+)
 from interlock.errors import InputError
-from interlock.model.budget import TokenUsage
 from interlock.model.hook import ModelCall
 
 _MOST_READ: Final = 32 * 2**20
@@ -96,16 +101,9 @@ def _lines(path: str, place: _Place) -> Iterator[bytes]:
     yield from new[:whole].splitlines()
 
 
-class _ClaudeUsage(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
-
-
 class _ClaudeMessage(msgspec.Struct):
     id: str
-    usage: _ClaudeUsage
+    usage: ClaudeUsage
     model: str | None = None
 
 
@@ -114,36 +112,16 @@ class _ClaudeLine(msgspec.Struct):
 
 
 def claude_calls(line: bytes) -> ModelCall | None:
-    """Read a line of Claude Code's: its input leaves out what came from the cache."""
+    """Read a line of Claude Code's."""
     found = _decoded(line, b'"usage"', _ClaudeLine)
     if found is None:
         return None
-    used, message = found.message.usage, found.message
-    cached = used.cache_creation_input_tokens, used.cache_read_input_tokens
-    usage = TokenUsage(
-        input_tokens=used.input_tokens + sum(cached),
-        output_tokens=used.output_tokens,
-        cache_write_tokens=cached[0],
-        cache_read_tokens=cached[1],
-    )
-    return ModelCall(key=message.id, usage=usage, model=message.model)
-
-
-class _CodexUsage(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
-    total_tokens: int = 0
-
-
-class _CodexInfo(msgspec.Struct):
-    total_token_usage: _CodexUsage
-    last_token_usage: _CodexUsage
+    message = found.message
+    return ModelCall(key=message.id, usage=message.usage.counted(), model=message.model)
 
 
 class _CodexPayload(msgspec.Struct):
-    info: _CodexInfo
+    info: CodexCount
 
 
 class _CodexLine(msgspec.Struct):
@@ -156,54 +134,26 @@ def codex_calls(line: bytes) -> ModelCall | None:
     if found is None:
         return None
     info = found.payload.info
-    used = info.last_token_usage
-    usage = TokenUsage(
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        cache_read_tokens=used.cached_input_tokens,
-        cache_write_tokens=used.cache_write_input_tokens,
-    )
-    return ModelCall(key=f"total-{info.total_token_usage.total_tokens}", usage=usage)
-
-
-class _GeminiTokens(msgspec.Struct):
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    thoughts: int = 0
+    key = f"total-{info.total_token_usage.total_tokens}"
+    return ModelCall(key=key, usage=info.last_token_usage.counted())
 
 
 class _GeminiLine(msgspec.Struct):
     id: str
-    tokens: _GeminiTokens
+    tokens: GeminiTokens
     model: str | None = None
 
 
 def gemini_calls(line: bytes) -> ModelCall | None:
-    """Read a line of Gemini CLI's: what was thought is counted by itself."""
+    """Read a line of Gemini CLI's."""
     found = _decoded(line, b'"tokens"', _GeminiLine)
     if found is None:
         return None
-    used = found.tokens
-    usage = TokenUsage(
-        input_tokens=used.input,
-        output_tokens=used.output + used.thoughts,
-        cache_read_tokens=used.cached,
-    )
-    return ModelCall(key=found.id, usage=usage, model=found.model)
-
-
-class _CopilotUsage(msgspec.Struct):
-    apiCallId: str  # noqa: N815 - as it is written there
-    inputTokens: int = 0  # noqa: N815 - the same
-    outputTokens: int = 0  # noqa: N815 - the same
-    cacheReadTokens: int = 0  # noqa: N815 - the same
-    cacheWriteTokens: int = 0  # noqa: N815 - the same
-    model: str | None = None
+    return ModelCall(key=found.id, usage=found.tokens.counted(), model=found.model)
 
 
 class _CopilotData(msgspec.Struct):
-    usage: _CopilotUsage
+    usage: CopilotUsage
 
 
 class _CopilotLine(msgspec.Struct):
@@ -216,13 +166,7 @@ def copilot_calls(line: bytes) -> ModelCall | None:
     if found is None:
         return None
     used = found.data.usage
-    usage = TokenUsage(
-        input_tokens=used.inputTokens,
-        output_tokens=used.outputTokens,
-        cache_read_tokens=used.cacheReadTokens,
-        cache_write_tokens=used.cacheWriteTokens,
-    )
-    return ModelCall(key=used.apiCallId, usage=usage, model=used.model)
+    return ModelCall(key=used.api_call_id, usage=used.counted(), model=used.model)
 
 
 class _CopilotInput(msgspec.Struct, frozen=True):

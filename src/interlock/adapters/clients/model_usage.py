@@ -1,0 +1,124 @@
+"""What each client writes down of the tokens that a call of a model used, as all count them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlock.errors import InputError
+from interlock.model.budget import TokenUsage
+
+
+class ClaudeUsage(msgspec.Struct, frozen=True):
+    """Claude Code's: its input leaves out what came from the cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+
+    def counted(self) -> TokenUsage:
+        """Return it as everybody counts."""
+        cached = self.cache_creation_input_tokens, self.cache_read_input_tokens
+        return _counted(
+            input_tokens=self.input_tokens + sum(cached),
+            output_tokens=self.output_tokens,
+            cache_write_tokens=cached[0],
+            cache_read_tokens=cached[1],
+        )
+
+
+class CodexUsage(msgspec.Struct, frozen=True):
+    """Codex's: what was thought is part of its output."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    total_tokens: int = 0
+
+    def counted(self) -> TokenUsage:
+        """Return it as everybody counts."""
+        return _counted(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cache_read_tokens=self.cached_input_tokens,
+            cache_write_tokens=self.cache_write_input_tokens,
+        )
+
+
+class CodexCount(msgspec.Struct, frozen=True):
+    """What Codex counts after each call: it says the same again whenever a limit changes."""
+
+    total_token_usage: CodexUsage
+    last_token_usage: CodexUsage
+
+
+class GeminiTokens(msgspec.Struct, frozen=True):
+    """Gemini CLI's: what was thought is counted by itself."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    thoughts: int = 0
+
+    def counted(self) -> TokenUsage:
+        """Return it as everybody counts."""
+        return _counted(
+            input_tokens=self.input,
+            output_tokens=self.output + self.thoughts,
+            cache_read_tokens=self.cached,
+        )
+
+
+class CopilotUsage(msgspec.Struct, frozen=True, rename="camel"):
+    """Copilot CLI's, with the name of the call."""
+
+    api_call_id: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    model: str | None = None
+    finish_reason: str | None = None
+
+    def counted(self) -> TokenUsage:
+        """Return it as everybody counts."""
+        return _counted(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cache_read_tokens=self.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens,
+        )
+
+
+class OpencodeCache(msgspec.Struct, frozen=True):
+    """What opencode counts of the cache."""
+
+    read: int = 0
+    write: int = 0
+
+
+class OpencodeTokens(msgspec.Struct, frozen=True):
+    """opencode's: neither its input nor its output is all of it."""
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache: OpencodeCache = OpencodeCache()
+
+    def counted(self) -> TokenUsage:
+        """Return it as everybody counts."""
+        return _counted(
+            input_tokens=self.input + self.cache.read + self.cache.write,
+            output_tokens=self.output + self.reasoning,
+            cache_read_tokens=self.cache.read,
+            cache_write_tokens=self.cache.write,
+        )
+
+
+def _counted(**given: int) -> TokenUsage:
+    """Return what was used; a history holds a million of these, so they are made at once."""
+    try:
+        return msgspec.convert(given, TokenUsage)
+    except msgspec.ValidationError as error:
+        raise InputError(f"what a model used cannot be read: {error}") from None
