@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from interlock.model.step import StepDecision
 from interlock.server.console import charts
+from interlock.server.markup.safe_html import thin_bar
 from interlock.views.run_curves import Bands, Mark, Point, Results, StepBar, Trend
 
 BANDS = Bands(restricted_below=0.7, read_only_below=0.5, min_coherence=0.4, max_rework=0.3)
@@ -24,7 +25,7 @@ def drawn(chart: Markup) -> ET.Element:
 
 
 EVERY = {
-    "thin": charts.thin_bar(0.5, "warn", held=0.2),
+    "thin": thin_bar(0.5, "warn", held=0.2),
     "spark": charts.sparkline(bars(30)),
     "spark-empty": charts.sparkline([]),
     "tokens": charts.token_chart(
@@ -105,4 +106,4 @@ def test_text_is_escaped_where_it_is_put_in() -> None:
 )
 def test_a_budget_is_coloured_when_it_comes_near_its_limit(share: float, tone: str) -> None:
     assert charts.budget_tone(share) == tone
-    assert "100.00%" in charts.thin_bar(7.0)
+    assert "100.00%" in thin_bar(7.0)

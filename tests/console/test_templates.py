@@ -17,16 +17,14 @@ from interlock.server.console.templates import (
     ago,
     left,
     money,
-    plain,
     rendered,
     said,
     shown,
     static_path,
-    tokens,
-    tone,
-    word,
 )
+from interlock.server.markup.safe_html import plain, tone, word
 from interlock.server.wire.problem import Problem
+from interlock.views.units import tokens
 
 _FRAME = Frame(
     now=1_794_787_200_000_000,

@@ -62,6 +62,16 @@ def short_count(number: int) -> str:
     return str(number)
 
 
+def tokens(number: int) -> str:
+    """Return a number in three digits, such as `64.5 k`."""
+    for size, unit in _THOUSANDS:
+        if number >= size:
+            share = number / size
+            digits = 2 if share < 10 and unit != "k" else 1 if share < 100 else 0
+            return f"{share:.{digits}f} {unit}"
+    return str(number)
+
+
 def size(count: int) -> str:
     """Return a number of bytes, such as `1.2 MB`."""
     for unit_size, unit in _BYTES:

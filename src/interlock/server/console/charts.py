@@ -32,18 +32,6 @@ _Shape = tuple[str, dict[str, str], str]
 """An element: its name, its attributes, and the text within."""
 
 
-def thin_bar(share: float, tone: str = "", held: float = 0.0) -> Markup:
-    """Return a thin bar that is full to a share of its length; what is only promised is paler."""
-    full = min(max(share, 0.0), 1.0)
-    shapes = [("rect", {"class": "rail", "width": "100%", "height": "4"}, "")]
-    if held:
-        upto = min(full + held, 1.0)
-        shapes.append(("rect", {"class": "held", "width": _percent(upto), "height": "4"}, ""))
-    used = {"class": f"used {tone}".strip(), "width": _percent(full), "height": "4"}
-    shapes.append(("rect", used, ""))
-    return _svg({"class": "thin", "aria-hidden": "true"}, shapes)
-
-
 def budget_tone(share: float) -> str:
     """Return how a budget bar is coloured: careful from 75 %, red from 95 %."""
     return "block" if share >= 0.95 else "warn" if share >= 0.75 else ""

@@ -9,6 +9,7 @@ from interlock.errors import InputError
 from interlock.model.principal import Principal
 from interlock.server.console import charts
 from interlock.server.console.page import Done, Page, Visit
+from interlock.server.markup.safe_html import thin_bar
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.cycles.recommendation_desk import RecommendationDesk
 from interlock.service.people.operators import proven
@@ -46,8 +47,8 @@ def loop_page_of(visit: Visit) -> Page:
         "logged": logged,
         "every_logged": _LOGGED,
         "modes": ("off", "shadow", "enforce"),
-        "rate_bars": [charts.thin_bar(each, charts.budget_tone(each)) for each in shares],
-        "cost_bar": charts.thin_bar(spent, charts.budget_tone(spent)),
+        "rate_bars": [thin_bar(each, charts.budget_tone(each)) for each in shares],
+        "cost_bar": thin_bar(spent, charts.budget_tone(spent)),
     }
     return Page(template="loop.html", title="Loop", values=values)
 

@@ -11,6 +11,7 @@ from interlock.ledger.abbreviations import found_run
 from interlock.model.budget import Dimension
 from interlock.server.console import charts
 from interlock.server.console.page import Done, Page, Visit
+from interlock.server.markup.safe_html import thin_bar
 from interlock.service.checkpoint_restore import restore_run
 from interlock.service.interlock import Interlock
 from interlock.service.operations import budget_change
@@ -49,8 +50,7 @@ def run_page_of(visit: Visit) -> Page:
         "dimensions": tuple(Dimension),
         **_drawn(view.curves),
         "bars": [
-            charts.thin_bar(each.share, charts.budget_tone(each.share), each.held)
-            for each in view.budgets
+            thin_bar(each.share, charts.budget_tone(each.share), each.held) for each in view.budgets
         ],
     }
     return Page(template="run.html", title=state.task or "no task given", values=values)

@@ -7,7 +7,6 @@ would lie about the order of others, are written out.
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -16,11 +15,12 @@ from typing import Final, cast
 
 import jinja2
 import msgspec
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from interlock.errors import InputError
 from interlock.model.short_code import code_of
-from interlock.server.console.charts import budget_tone, sparkline, thin_bar
+from interlock.server.console.charts import budget_tone, sparkline
+from interlock.server.markup import safe_html
 from interlock.views import units
 
 _HERE: Final = Path(__file__).parent.parent
@@ -30,31 +30,6 @@ STATIC: Final = _HERE / "static"
 
 _SECOND: Final = 1_000_000
 _JUST_NOW_S: Final = 10
-_ODD: Final = re.compile(
-    # Controls but tab and newline; soft hyphen; marks of direction and of width nothing; fillers;
-    # spaces that are not one; separators of lines; halves of characters; private; tags.
-    "[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"
-    "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ue000-\uf8ff"
-    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\U00013430-\U0001345f\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U0010ffff]"
-)
-_QUOTED: Final = re.compile(r"`([^`\n]+)`")
-_WORDS: Final = {
-    "require-confirmation": "ask",
-    "block": "deny",
-    "granted": "approved",
-    "completed": "finished",
-}
-"""What a person reads for a word of the engine, where it is another one."""
-_TONES: Final = {
-    "allow": "allow continue finish finished completed advance granted passed go-on at-work"
-    " approved resumed",
-    "save": "checkpoint saved save",
-    "warn": "warn throttle retry failed-once nudge careful",
-    "ask": "require-confirmation ask asks pause paused review waits question",
-    "block": "block stop stopped halted denied failed aborted refused",
-}
-_TONE_OF: Final = {word: tone for tone, words in _TONES.items() for word in words.split()}
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +103,10 @@ def _environment() -> jinja2.Environment:
         auto_reload=False,
     )
     cast("dict[str, object]", made.globals).update(
-        static=static_path, thin_bar=thin_bar, sparkline=sparkline, budget_tone=budget_tone
+        static=static_path,
+        thin_bar=safe_html.thin_bar,
+        sparkline=sparkline,
+        budget_tone=budget_tone,
     )
     made.filters.update(FILTERS)
     return made
@@ -141,48 +119,12 @@ def _base_blocks() -> Mapping[str, Callable[[jinja2.runtime.Context], Iterator[s
 
 def shown(text: object) -> Markup:
     """Return text of anybody: what would not show is written out in a box."""
-    parts: list[Markup] = []
-    last, whole = 0, str(text)
-    for odd in _ODD.finditer(whole):
-        parts += (escape(whole[last : odd.start()]), _box(odd.group()))
-        last = odd.end()
-    parts.append(escape(whole[last:]))
-    return Markup("").join(parts)
-
-
-def _box(char: str) -> Markup:
-    return Markup('<span class="odd">U+{:04X}</span>').format(ord(char))
-
-
-def plain(text: object) -> str:
-    """Return text of anybody in one line, for titles and attributes: what is odd is escaped."""
-    return " ".join(_ODD.sub(_escaped, str(text)).split())
-
-
-def _escaped(odd: re.Match[str]) -> str:
-    code = ord(odd.group())
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    return Markup(safe_html.shown(text))  # noqa: S704 - it was escaped right there
 
 
 def said(text: str, capital: bool = True) -> Markup:  # noqa: FBT001, FBT002 - a filter's argument
     """Return a sentence of ours: what stands in backticks as code, the first letter a capital."""
-    pieces = _QUOTED.split(text)
-    if capital:
-        pieces[0] = pieces[0][:1].upper() + pieces[0][1:]
-    return Markup("").join(
-        Markup("<code>{}</code>").format(shown(piece)) if place % 2 else shown(piece)
-        for place, piece in enumerate(pieces)
-    )
-
-
-def tone(word: object) -> str:
-    """Return the colour of a decision or a state: the name of its class."""
-    return _TONE_OF.get(str(word).replace(" ", "-"), "none")
-
-
-def word(word: object) -> str:
-    """Return what a badge says."""
-    return _WORDS.get(str(word), str(word))
+    return Markup(safe_html.said(text, capital=capital))  # noqa: S704 - it was escaped right there
 
 
 def iso(at: int) -> str:
@@ -207,16 +149,6 @@ def money(micros: int) -> str:
     )
 
 
-def tokens(number: int) -> str:
-    """Return a number in three digits, such as `64.5 k`."""
-    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if number >= size:
-            share = number / size
-            digits = 2 if share < 10 and unit != "k" else 1 if share < 100 else 0
-            return f"{share:.{digits}f} {unit}"
-    return str(number)
-
-
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun."""
     return units.counted(number, noun)
@@ -229,17 +161,17 @@ def short(text: str) -> str:
 
 FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "shown": shown,
-    "plain": plain,
+    "plain": safe_html.plain,
     "said": said,
-    "tone": tone,
-    "word": word,
+    "tone": safe_html.tone,
+    "word": safe_html.word,
     "iso": iso,
     "moment": units.moment,
     "clock": units.time_of_day,
     "ago": ago,
     "left": left,
     "money": money,
-    "tokens": tokens,
+    "tokens": units.tokens,
     "counted": counted,
     "short": short,
     "duration": units.duration,
