@@ -15,6 +15,7 @@ from interlock.model.run import LEDGER_RUN
 from interlock.server.access.identity import EVERYBODY, Identity, cookie, is_agent, require_scope
 from interlock.server.access.sign_in import session_cookie
 from interlock.server.console import (
+    audit_result_page,
     decision_page,
     inbox_page,
     loop_status_page,
@@ -61,6 +62,7 @@ PAGES: Final[Sequence[tuple[str, PageFunction]]] = (
     *decision_page.PAGES,
     *policy_page.PAGES,
     *loop_status_page.PAGES,
+    *audit_result_page.PAGES,
     *search_page.PAGES,
 )
 ACTS: Final[Sequence[tuple[str, ActFunction]]] = (
@@ -69,6 +71,7 @@ ACTS: Final[Sequence[tuple[str, ActFunction]]] = (
     *decision_page.ACTS,
     *policy_page.ACTS,
     *loop_status_page.ACTS,
+    *audit_result_page.ACTS,
 )
 
 

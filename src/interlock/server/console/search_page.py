@@ -18,6 +18,7 @@ KEYS: Final = (
             ("g r", "runs"),
             ("g p", "policy"),
             ("g l", "loop"),
+            ("g a", "audit"),
             ("/", "search, or the try-it box"),
             ("Esc", "leave a field, close, cancel"),
         ),

@@ -320,7 +320,7 @@
 
   // --- Keys ----------------------------------------------------------------------------------
 
-  const PAGES = { o: "/", i: "/inbox", r: "/runs", p: "/policy", l: "/loop" };
+  const PAGES = { o: "/", i: "/inbox", r: "/runs", p: "/policy", l: "/loop", a: "/audit" };
   let leading = 0;
 
   const isField = (target) => target instanceof Element && target.closest("input, textarea, select, [contenteditable]");
@@ -411,6 +411,10 @@
   if (themed && !document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches) {
     themed.value = "light";
     themed.textContent = "Light";
+  }
+  for (const each of all("[data-print]")) {
+    each.hidden = false;
+    each.addEventListener("click", () => print());
   }
   for (const each of all("[data-here]")) each.value = location.pathname + location.search;
 

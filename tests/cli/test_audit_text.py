@@ -1,0 +1,113 @@
+"""An audit in a terminal: the report, and the moments with the ids to mark them by."""
+
+from __future__ import annotations
+
+import pytest
+
+from console.audit_scenes import (
+    a_hostile_audit,
+    a_long_audit,
+    a_moment,
+    an_audit,
+    an_empty_audit,
+    marked,
+)
+from interlock.cli.text.audit_page import audit_lines, moments_lines
+from interlock.cli.text.render import plain_text
+from interlock.model.audit import Audit, Mark, MomentKind
+from interlock.views.audit_view import audit_view
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def report(audit: Audit) -> list[str]:
+    return [plain_text(line) for line in audit_lines(audit_view(audit, {}))]
+
+
+def moments(audit: Audit, kind: MomentKind | None = None) -> list[str]:
+    return [plain_text(line) for line in moments_lines(audit_view(audit, {}), kind)]
+
+
+def test_the_report_begins_with_the_result():
+    lines = report(an_audit())
+
+    assert lines[0].startswith("In 6 weeks your agents did 148 things")
+    assert "  would have been denied          6  0.3 per 1,000 calls" in lines
+    assert "  tokens burnt in loops      9.80 M  8 % of all, about $37" in lines
+    assert "The ten most worrying moments  (what really ran, worst first)" in lines
+    assert "  9e3779  deny  rm -rf ~" in lines
+    assert "          /home/ada/.claude/projects/-home-ada-shop/00000001.jsonl:41" in lines
+    assert "  and 138 more calls" in lines
+    assert "  4 more rules, 24 calls" in lines
+    assert lines[-1].startswith("next  interlock audit show")
+
+
+def test_every_moment_is_listed_once_with_its_id():
+    lines = moments(an_audit())
+
+    for moment in an_audit().moments:
+        assert sum(line.startswith(f"  {moment.id[:6]}  ") for line in lines) == 1
+    assert "Loops  (7)" in lines
+    assert lines[-1].startswith("next  interlock audit mark MOMENT right|wrong")
+
+
+def test_one_kind_can_be_looked_at_alone():
+    lines = moments(an_audit(), MomentKind.EARLY_STOP)
+
+    assert "Stopped half-way  (4)" in lines
+    assert "Calls  (12)" not in lines
+    assert any("until a person typed “go on please”" in line for line in lines)
+
+
+def test_a_mark_is_shown_with_who_gave_it():
+    audit = an_audit()
+    first = audit.moments[0]
+    view = audit_view(audit, {first.id: marked(first, Mark.WRONG)})
+
+    lines = [plain_text(line) for line in audit_lines(view)]
+
+    assert "          shop · session 9e3779b9 · 3 November · marked wrong by ada" in lines
+    assert "  false alarms  100 %: 1 wrong, 0 right of 1 marked" in lines
+
+
+def test_nothing_found_has_a_page_too():
+    assert "No past session was found." in report(an_empty_audit())
+    assert "no such moment is kept" in moments(an_empty_audit())
+    assert not any(line.startswith("next") for line in report(an_empty_audit()))
+
+
+def test_what_was_only_counted_is_said():
+    counted = an_audit(moments=(), counts=dict.fromkeys(MomentKind, 3), decisions={"block": 3})
+
+    lines = report(counted)
+
+    assert "  and 3 more calls" in lines
+    assert "  3 more loops, 9.80 M tokens" in lines
+
+
+def test_a_loop_of_which_little_is_known_says_so():
+    loop = a_moment(1, kind=MomentKind.LOOP, decision="stop", steps=40)
+    lines = moments(an_audit(moments=(loop,)))
+
+    assert "          step 13 of 40, tokens unknown after it" in lines
+    assert any(
+        "unknown" in line and "git push" in line for line in report(an_audit(moments=(loop,)))
+    )
+
+
+@pytest.mark.parametrize("audit", [a_hostile_audit(), a_long_audit()], ids=["hostile", "long"])
+def test_no_line_is_too_wide_or_obeyed_by_a_terminal(audit: Audit):
+    lines = [*report(audit), *moments(audit)]
+
+    assert max(map(len, lines)) <= 100
+    assert not {"\x1b", "\x00", "\u202e"} & set("".join(lines))
+
+
+def test_a_long_command_is_cut_after_three_lines():
+    lines = moments(an_audit(moments=(a_moment(1, text="x " * 900),)))
+
+    assert sum("x x x" in line for line in lines) == 3
+    assert "            ..." in lines

@@ -1,0 +1,397 @@
+"""The page of an audit in the console, and the file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from msgspec.structs import replace
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
+
+from console.audit_scenes import (
+    a_hostile_audit,
+    a_long_audit,
+    a_moment,
+    an_audit,
+    an_empty_audit,
+    marked,
+)
+from console.browsers import PATIENCE_MS, PHONE, WIDE, Desktop, desktop
+from interlock import settings
+from interlock.model.audit import Audit, Mark, MomentKind
+from interlock.server.markup.audit_document import html_report
+from interlock.service.audits import AuditFolder
+from server.served import Served
+
+AUDITS = {
+    "usual": an_audit,
+    "hostile": a_hostile_audit,
+    "long": a_long_audit,
+    "empty": an_empty_audit,
+}
+SETTINGS = [
+    pytest.param(False, "light", id="light"),
+    pytest.param(False, "dark", id="dark"),
+    pytest.param(True, "light", id="phone"),
+]
+
+
+@pytest.fixture
+def folder(served: Served) -> AuditFolder:
+    """The audits of the server: they stand where the environment says."""
+    return AuditFolder(settings.current_audit_folder())
+
+
+@pytest.fixture
+def ada(browser: Browser, served: Served) -> Generator[Desktop]:
+    with desktop(browser, served) as opened:
+        opened.sign_in()
+        yield opened
+        assert opened.complaints == []
+
+
+class Opened(NamedTuple):
+    """A file in a browser, and every address that it asked for."""
+
+    page: Page
+    asked: list[str]
+
+
+@contextmanager
+def opened_file(
+    browser: Browser,
+    path: Path,
+    *,
+    phone: bool = False,
+    scheme: str = "light",
+    script: bool = True,
+) -> Generator[Opened]:
+    """Open a file as a person does, with every request noted."""
+    context = browser.new_context(
+        viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
+        color_scheme=scheme,  # pyright: ignore[reportArgumentType] - one of two words
+        java_script_enabled=script,
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    asked: list[str] = []
+
+    def note(route: Route) -> None:
+        asked.append(route.request.url)
+        route.continue_()
+
+    context.route("**/*", note)
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    try:
+        page.goto(path.as_uri())
+        yield Opened(page, asked)
+    finally:
+        context.close()
+
+
+def written(folder: Path, audit: Audit, name: str = "audit.html") -> Path:
+    path = folder / name
+    path.write_text(html_report(audit, {}), encoding="utf-8")
+    return path
+
+
+def findings(page: Page) -> list[str]:
+    response = cast("dict[str, Any]", Axe().run(page).response)
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in response["violations"]]
+
+
+_COLOURS = """() => {
+  const { backgroundColor, color } = getComputedStyle(document.body);
+  return [backgroundColor, color];
+}"""
+_CUT = """[...document.querySelectorAll("main *")].filter((each) =>
+  getComputedStyle(each).textOverflow === "ellipsis" && each.scrollWidth > each.clientWidth
+).length"""
+
+
+def overhang(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+# The file.
+
+
+@pytest.mark.parametrize(("phone", "scheme"), SETTINGS)
+def test_the_file_asks_for_nothing_and_everybody_can_use_it(
+    browser: Browser, tmp_path: Path, phone: bool, scheme: str
+):
+    for name, made in AUDITS.items():
+        path = written(tmp_path, made())
+        with opened_file(browser, path, phone=phone, scheme=scheme) as opened:
+            expect(opened.page.get_by_role("heading", level=1)).to_be_visible()
+            assert set(opened.asked) == {path.as_uri()}
+            assert (name, overhang(opened.page)) == (name, 0)
+            assert (name, findings(opened.page)) == (name, [])
+
+
+def test_the_file_says_what_the_console_says_without_a_script(browser: Browser, tmp_path: Path):
+    path = written(tmp_path, an_audit())
+
+    with opened_file(browser, path, script=False) as opened:
+        page = opened.page
+        expect(page.get_by_role("heading", level=1)).to_have_text(
+            "In 6 weeks your agents did 148 things that nobody was asked about and somebody should"
+            " have been. 1 session in 9 went round in circles."
+        )
+        expect(page.locator(".figures")).to_contain_text("would have been denied")
+        expect(page.locator(".rank > li")).to_have_count(10)
+        expect(page.locator("form, script, img, button")).to_have_count(0)
+        page.get_by_text("2 more calls").click()
+        expect(page.get_by_text("git reset --hard HEAD~3")).to_be_visible()
+
+
+def test_a_moment_of_the_file_leads_into_its_transcript(browser: Browser, tmp_path: Path):
+    transcript = tmp_path / "a session #1 with a ? and 100 %.jsonl"
+    transcript.write_text('{"type": "user"}\n')
+    moments = (
+        a_moment(1, path=str(transcript), line=7),
+        a_moment(2, path="~/elsewhere.jsonl"),
+    )
+    path = written(tmp_path, an_audit(moments=moments, counts={}))
+
+    with opened_file(browser, path) as opened:
+        links = opened.page.locator(".rank a")
+        expect(links).to_have_count(1)
+        expect(links).to_have_text(f"{transcript}:7")
+        assert links.get_attribute("href") == transcript.as_uri()
+        links.click()
+        expect(opened.page.get_by_text('"type": "user"')).to_be_visible()
+
+
+def test_a_mark_is_shown_in_the_file(browser: Browser, tmp_path: Path):
+    audit = an_audit()
+    first = audit.moments[0]
+    path = tmp_path / "audit.html"
+    path.write_text(html_report(audit, {first.id: marked(first, Mark.WRONG)}), encoding="utf-8")
+
+    with opened_file(browser, path) as opened:
+        expect(opened.page.locator(f"#m-{first.id}")).to_contain_text("marked wrong by ada")
+        expect(opened.page.get_by_text("100 %: 1 wrong, 0 right of 1 marked")).to_be_visible()
+
+
+def test_what_stands_in_a_transcript_is_inert(browser: Browser, tmp_path: Path):
+    path = written(tmp_path, a_hostile_audit())
+
+    with opened_file(browser, path) as opened:
+        said: list[str] = []
+
+        def note(dialog: Dialog) -> None:
+            said.append(dialog.message)
+            dialog.dismiss()
+
+        opened.page.on("dialog", note)
+        opened.page.reload()
+        assert said == []
+        assert opened.page.title() == "Audit of 15 November 2026, 09:12 UTC · Interlock"
+        assert opened.page.locator("script").count() == 0
+        assert not {"\u202e", "\u2028", "\x1b"} & set(opened.page.content())
+        expect(opened.page.locator(".odd").first).to_have_text("U+202E")
+
+
+@pytest.mark.parametrize("name", ["usual", "long"])
+def test_paper_has_everything_in_ink(browser: Browser, tmp_path: Path, name: str):
+    path = written(tmp_path, AUDITS[name]())
+
+    with opened_file(browser, path, scheme="dark") as opened:
+        page = opened.page
+        folded = page.locator("details.rest").first.locator("li").last
+        expect(folded).to_be_hidden()
+        page.emulate_media(media="print", color_scheme="dark")
+        expect(folded).to_be_visible()
+        assert page.evaluate(_COLOURS) == ["rgb(255, 255, 255)", "rgb(27, 27, 25)"]
+        assert page.evaluate(_CUT) == 0
+        for place in page.locator(".folder").all()[:30]:
+            expect(place).to_be_visible()
+        assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_long_commands_are_folded_and_open_in_place(browser: Browser, tmp_path: Path):
+    long = f"echo {'word ' * 80}the-end"
+    path = written(tmp_path, an_audit(moments=(a_moment(1, text=long),)))
+
+    with opened_file(browser, path, script=False) as opened:
+        expect(opened.page.get_by_text("the-end")).to_be_hidden()
+        opened.page.locator(".rank summary").click()
+        expect(opened.page.get_by_text("the-end")).to_be_visible()
+
+
+def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: Path):
+    kept_none = an_audit(moments=(), counts=dict.fromkeys(MomentKind, 3), began_at=None, rules={})
+    path = written(tmp_path, kept_none)
+
+    with opened_file(browser, path) as opened:
+        for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other stops"):
+            expect(opened.page.get_by_text(text)).to_be_visible()
+        assert findings(opened.page) == []
+
+
+# The console.
+
+
+def test_without_an_audit_the_page_says_how_to_make_one(ada: Desktop):
+    for key in "ga":
+        ada.page.keyboard.press(key)
+
+    expect(ada.page.get_by_role("heading", name="No audit yet.")).to_be_visible()
+    expect(ada.page.locator("pre").first).to_have_text("interlock audit")
+    expect(ada.page.get_by_text("nothing leaves this machine")).to_be_visible()
+    expect(ada.page.locator("nav [aria-current]")).to_have_text("Audit")
+    assert findings(ada.page) == []
+
+
+def test_the_latest_audit_is_shown_and_others_are_listed(ada: Desktop, folder: AuditFolder):
+    folder.keep(an_audit())
+    folder.keep(replace(an_audit(runs=3, looped=3), id="20261001T091200-aaaa"))
+    ada.go("/audit")
+
+    expect(ada.page).to_have_title("Audit · Interlock")
+    expect(ada.page.get_by_role("heading", level=1)).to_contain_text("1 session in 9")
+    expect(ada.page.get_by_text("this server reads no histories")).to_be_visible()
+    expect(ada.page.locator(".rank a")).to_have_count(0)
+    ada.page.locator('a[href="/audit/20261001T091200-aaaa"]').click()
+    expect(ada.page.get_by_role("heading", level=1)).to_contain_text("Every session")
+    ada.go("/audit/20261115")
+    expect(ada.page.get_by_role("heading", level=1)).to_contain_text("1 session in 9")
+
+
+def test_an_audit_that_is_not_kept_is_no_page(served: Served, folder: AuditFolder):
+    folder.keep(an_audit())
+
+    assert served.get("/audit/2030").status == 404
+    assert served.get("/audit", as_="agent").status == 403
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+def test_marks_by_clicking(browser: Browser, served: Served, folder: AuditFolder, script: bool):
+    audit = an_audit()
+    folder.keep(audit)
+    first = audit.moments[0]
+    with desktop(browser, served, script=script) as opened:
+        opened.sign_in()
+        opened.go("/audit")
+        row = opened.page.locator(f"#m-{first.id}")
+        row.get_by_role("button", name="Wrong").click()
+
+        expect(row).to_contain_text("marked wrong by ada")
+        expect(row.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
+        expect(opened.page.get_by_text("100 %: 1 wrong, 0 right of 1 marked")).to_be_visible()
+        expect(opened.page).to_have_url(re.compile(f"/audit/{audit.id}#m-{first.id}$"))
+        row.get_by_role("button", name="Right").click()
+        expect(row).to_contain_text("marked right by ada")
+
+        assert opened.complaints == []
+    given = folder.marks()[first.id]
+    assert (given.mark, given.by, given.moment) == (Mark.RIGHT, "ada", first)
+
+
+def test_every_kind_of_moment_can_be_marked(ada: Desktop, folder: AuditFolder):
+    audit = an_audit()
+    folder.keep(audit)
+    ada.go("/audit")
+
+    for kind in MomentKind:
+        moment = next(each for each in audit.moments if each.kind is kind)
+        row = ada.page.locator(f"#m-{moment.id}")
+        row.get_by_role("button", name="Right").click()
+        expect(row).to_contain_text("marked right by ada")
+
+    assert {each.moment.kind for each in folder.marks().values()} == set(MomentKind)
+
+
+def test_only_an_operator_marks(browser: Browser, served: Served, folder: AuditFolder):
+    audit = an_audit()
+    folder.keep(audit)
+    with desktop(browser, served) as opened:
+        opened.go("/login")
+        opened.page.get_by_text("Sign in with a token").click()
+        opened.page.get_by_label("Token").fill(served.tokens["viewer"])
+        opened.page.get_by_role("button", name="Sign in with this token").click()
+        expect(opened.page.locator("header.top")).to_be_visible()
+        opened.go("/audit")
+
+        expect(opened.page.locator(".rank > li")).to_have_count(10)
+        expect(opened.page.get_by_role("button", name="Right")).to_have_count(0)
+    for as_ in ("viewer", "agent"):
+        assert served.post("/audit/marks", b"mark=right", as_=as_).status == 403
+    assert folder.marks() == {}
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({"mark": "maybe"}, "expected `right` or `wrong`"),
+        ({"mark": "right", "moment": "nothing"}, "no kept audit has a moment"),
+        ({"mark": "right", "moment": ""}, "no kept audit has a moment"),
+    ],
+)
+def test_a_form_that_says_nothing_known_marks_nothing(
+    ada: Desktop, folder: AuditFolder, form: dict[str, str], told: str
+):
+    folder.keep(an_audit())
+    ada.go("/audit")
+    ada.page.evaluate(
+        """(fields) => {
+          const form = document.querySelector(".marks");
+          for (const [name, value] of Object.entries(fields)) {
+            for (const each of form.querySelectorAll(`[name=${name}]`)) each.value = value;
+          }
+        }""",
+        form,
+    )
+    ada.page.locator(".marks button").first.click()
+
+    expect(ada.page.get_by_text(told.replace("`", ""))).to_be_visible()
+    assert folder.marks() == {}
+    ada.complaints.clear()  # the browser tells of the 400
+
+
+def test_a_form_of_another_session_marks_nothing(ada: Desktop, folder: AuditFolder):
+    folder.keep(an_audit())
+    ada.go("/audit")
+    ada.page.evaluate("document.querySelector('.marks [name=csrf]').value = 'guessed'")
+    ada.page.locator(".marks button").first.click()
+
+    expect(ada.page.get_by_text("the form is not of this session")).to_be_visible()
+    assert folder.marks() == {}
+    ada.complaints.clear()  # the browser tells of the 403
+
+
+def test_the_button_prints(ada: Desktop, folder: AuditFolder):
+    folder.keep(an_audit())
+    ada.page.add_init_script("window.print = () => { document.title = 'printed'; }")
+    ada.go("/audit")
+    ada.page.get_by_role("button", name="Print").click()
+
+    expect(ada.page).to_have_title("printed")
+    ada.page.emulate_media(media="print")
+    expect(ada.page.locator(".marks").first).to_be_hidden()
+    expect(ada.page.locator("header.top")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("phone", "scheme"), SETTINGS)
+def test_everybody_can_use_the_page(
+    browser: Browser, served: Served, folder: AuditFolder, phone: bool, scheme: str
+):
+    for name, made in AUDITS.items():
+        folder.keep(replace(made(), id=f"20261115T091200-{name}"))
+    with desktop(browser, served, phone=phone, scheme=scheme) as opened:
+        opened.sign_in()
+        for name in AUDITS:
+            opened.go(f"/audit/20261115T091200-{name}")
+
+            expect(opened.page.get_by_role("heading", level=1)).to_be_visible()
+            assert (name, overhang(opened.page)) == (name, 0)
+            assert (name, findings(opened.page)) == (name, [])
+            assert not {"\u202e", "\u2028", "\x1b"} & set(opened.page.content())
+            assert opened.page.locator("img").count() == 0
+        assert opened.complaints == []
