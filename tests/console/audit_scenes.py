@@ -142,7 +142,7 @@ def _moments() -> tuple[Moment, ...]:
             step=step,
             steps=steps,
             tokens=tokens,
-            share=share,
+            of_tokens=round(tokens / share) if share else tokens,
         )
         for number, (text, project, rounds, step, steps, tokens, share) in enumerate(_ROUND, 20)
     ]

@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from interlock.backtest.hindsight import Watch
@@ -37,7 +36,7 @@ from interlock.policy.actions.recordable import recordable_action, recordable_te
 from interlock.policy.gates import secrets_gate
 from interlock.policy.gates.judgement import judge
 from interlock.policy.stops.stop_gate import decide as decide_stop
-from interlock.service.records.prices import Prices
+from interlock.service.records.prices import Prices, SteadyPrices
 
 _MOST_MOMENTS: Final = 25
 """So many of one kind are kept of a run; all of them are counted."""
@@ -49,11 +48,12 @@ _RECENT_TURNS: Final = 10
 _REMEMBERED: Final = 4_096
 _LONGEST_REMEMBERED: Final = 2_000
 _DIGITS: Final = 10
-_MICRO: Final = 1_000_000
 _FAILURE: Final = re.compile(r"\bfail|\bbroken\b|\bred\b|not pass", re.IGNORECASE)
 """Whoever says so does not claim that all is well."""
-_INTERRUPTED: Final = re.compile(r"\s*(?:\[Request interrupted|<turn_aborted>)")
-"""How clients write down that a person broke a turn off."""
+_INTERRUPTED: Final = re.compile(
+    r"\s*(?:\[Request interrupted|<turn_aborted>|This session is being continued from a previous)"
+)
+"""How clients write down that a turn was broken off, by a person or for want of room."""
 _SENT_ON: Final = (StopOutcome.NUDGED, StopOutcome.RESUMED)
 _DONE: Final = (StopOutcome.FINISHED, StopOutcome.FINISHED_WITH_WARNING)
 _SEVERITIES: Final = {each: place for place, each in enumerate(Severity)}
@@ -86,7 +86,7 @@ class AuditJudge:
 
     def __init__(self, policy: CompiledPolicy) -> None:
         self.policy = policy
-        self.prices = Prices(policy.config.budgets.prices)
+        self.prices = SteadyPrices(Prices(policy.config.budgets.prices))
         self._answers: dict[tuple[str, str, str | None], _Answer] = {}
 
     def answer(self, action: Action, arguments: str, workspace: str | None) -> _Answer:
@@ -220,8 +220,7 @@ class _Auditor:
         self._tokens += tokens
         cost = None
         if usage is not None:
-            at = None if step.at is None else datetime.fromtimestamp(step.at / _MICRO, UTC)
-            cost = self._judge.prices.cost_micros(step.model or self._model, usage, at=at)
+            cost = self._judge.prices.cost_micros(step.model or self._model, usage, step.at)
         if cost is None:
             self._unpriced += tokens
         else:
@@ -323,7 +322,7 @@ class _Auditor:
             steps=self._place,
             tokens=tokens,
             micro_usd=cost,
-            share=round(share, 4),
+            of_tokens=self._tokens,
         )
 
     def _note_action(

@@ -17,6 +17,7 @@ GROUPS: Final = {
         "check": "Ask whether a command, a tool call or an edit may happen.",
         "explain": "Explain why a call was refused, or a run paused or stopped.",
         "rules": "List the rules, and what the policy makes of each.",
+        "audit": "Audit past sessions: what would have been asked or stopped.",
         "backtest": "Judge past steps, or past ends of turns, from JSON lines.",
         "tour": "Take the guided tour; nothing of yours is touched.",
     },
@@ -87,6 +88,7 @@ _HOMES: Final = {
         ("commands.event_command", "event"),
         ("commands.note_command", "note"),
         ("commands.recommendation_command", "recommendations"),
+        ("commands.audit_command", "audit"),
         ("commands.past_run_commands", "backtest replay"),
         ("commands.operator_commands", "setup operator"),
         ("commands.access_commands", "token login"),
@@ -105,6 +107,7 @@ The control plane for AI agents that work unattended.
   interlock tour                    see it at work
   interlock install claude-code     have an agent ask before it acts
   interlock check git push --force  ask about one command
+  interlock audit                   see what your agents did so far
   interlock approvals               what waits for you
   interlock serve                   all of it in a browser
 """

@@ -86,7 +86,7 @@ def command_line(line: str | Sequence[str]) -> str:
 def line_of(call: ToolAction) -> str | None:
     """Return the command line that a call runs, where it is a call that runs one."""
     match _known(call.params):
-        case {"command": str(line)}:
+        case {"command": str(line)} | {"cmd": str(line)}:
             return line
         case _:
             return None

@@ -68,10 +68,15 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int = 0
     """What was used after this moment, for a loop."""
     micro_usd: int = 0
-    share: float = 0.0
-    """Which part of the run's tokens that is."""
+    of_tokens: int = 0
+    """What the run used in all, for a loop."""
     then: str = ""
     """What a person said next, for an early stop, as far as it fits into a line."""
+
+    @property
+    def share(self) -> float:
+        """Which part of the run's tokens was used after this moment."""
+        return self.tokens / self.of_tokens if self.of_tokens else 0.0
 
 
 class RunAudit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

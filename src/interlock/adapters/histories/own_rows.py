@@ -130,7 +130,7 @@ def _step(row: Table, client: str, number: int | None) -> PastStep:
     )
 
 
-def _params(tool: str, arguments: str, row: Table) -> Table | str | None:
+def _params(tool: str, arguments: str, row: Table) -> Table | None:
     """Return the parameters of a call; None where not all of them are given."""
     if _CUT_INSIDE.search(arguments) or (not arguments and row.get("args_h") is not None):
         return None
@@ -141,7 +141,7 @@ def _params(tool: str, arguments: str, row: Table) -> Table | str | None:
         found = None
     if isinstance(found, dict):
         return cast("Table", found)
-    return {"command": arguments} if tool in _SHELLS else arguments
+    return {"command" if tool in _SHELLS else "input": arguments}
 
 
 def _object(found: object, place: str) -> Table:

@@ -11,6 +11,8 @@ from typing import Final, cast
 
 import click
 
+OWN: Final = "own"
+"""How the command of a group is called that the group itself is."""
 NO_PAGER: Final = "interlock.no-pager"
 """What a call is known by that wants no pager."""
 EARLIER: Final = {
@@ -107,6 +109,32 @@ class Commands(click.Group):
             command,
             [*words, *_with_new_options(ctx, line, command, args)],
         )
+
+
+class OwnCommand(Commands):
+    """A group that does something itself, where none of its words comes first.
+
+    That is its hidden command of the name `OWN`, whose arguments and options are shown as its own.
+    """
+
+    @property
+    def own(self) -> click.Command:
+        """What it does itself."""
+        return self.commands[OWN]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the first word: one of its own, help, or what it is to do itself."""
+        known = {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, args if args and args[0] in known else [OWN, *args])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return what it takes itself."""
+        return self.own.collect_usage_pieces(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write its own options, then its words."""
+        click.Command.format_options(self.own, ctx, formatter)
+        self.format_commands(ctx, formatter)
 
 
 def _with_new_options(

@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, localcontext
+from fractions import Fraction
 from functools import lru_cache
+from math import ceil
+from operator import mul
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider
 
 _MILLION = 1_000_000
+_DAY_MICROS = 86_400 * _MILLION
+# No list charges more for a request that is no longer than this.
+_SHORT_REQUEST = 100_000
 # Far more digits than any product of a price and a count has: nothing is rounded on the way.
 _EXACT = Context(prec=100)
 # Names come from clients: neither a long one nor many different ones may cost us much.
@@ -61,6 +67,49 @@ class Prices:
                 return _cost_by_policy(self._own[shorter], counted)
         listed = _listed(name)
         return None if listed is None else _cost_by_list(listed, counted, at)
+
+
+class SteadyPrices:
+    """Prices many calls of models of the past, by what a token of each kind cost on that day.
+
+    Lists charge more for long requests only: those are priced one by one.
+    """
+
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
+        self._rates: dict[tuple[str | None, int], tuple[Fraction, ...] | None] = {}
+
+    def cost_micros(self, model: str | None, usage: TokenUsage, at: int | None) -> int | None:
+        """Return the cost in micro-USD of a call at a time, rounded up; None if not known."""
+        read, written = usage.cache_read_tokens, usage.cache_write_tokens
+        fresh = usage.input_tokens - read - written
+        if fresh < 0 or usage.input_tokens > _SHORT_REQUEST:
+            return self._prices.cost_micros(model, usage, at=_moment(at))
+        key = model, -1 if at is None else at // _DAY_MICROS
+        if key not in self._rates:
+            self._rates[key] = self._rates_of(model, at)
+        rates = self._rates[key]
+        if rates is None:
+            return self._prices.cost_micros(model, usage, at=_moment(at))
+        counts = (fresh, usage.output_tokens, read, written)
+        return ceil(sum(map(mul, rates, counts)))
+
+    def _rates_of(self, model: str | None, at: int | None) -> tuple[Fraction, ...] | None:
+        """Return what a token costs that is read, written, read from and put into a cache."""
+        much = _SHORT_REQUEST
+        kinds = (
+            TokenUsage(input_tokens=much),
+            TokenUsage(output_tokens=much),
+            TokenUsage(input_tokens=much, cache_read_tokens=much),
+            TokenUsage(input_tokens=much, cache_write_tokens=much),
+        )
+        costs = [self._prices.cost_micros(model, each, at=_moment(at)) for each in kinds]
+        known = [Fraction(each, much) for each in costs if each is not None]
+        return tuple(known) if len(known) == len(kinds) else None
+
+
+def _moment(at: int | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at / _MILLION, UTC)
 
 
 def is_listed(model: str) -> bool:

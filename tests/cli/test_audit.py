@@ -1,0 +1,383 @@
+"""`interlock audit`: histories found, read, kept, shown, marked; whatever stands in them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.asking import interlock, interlock_process, program
+from patience import LONG_ENOUGH_S
+from secret_generator import from_template
+
+_JOURNAL = "work.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where audits are kept; the home is empty."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    return tmp_path / "state" / "interlock" / "audits"
+
+
+@pytest.fixture
+def histories(tmp_path: Path) -> Path:
+    """A folder with what two agents did."""
+    folder = tmp_path / "histories"
+    folder.mkdir()
+    write(folder / "a.jsonl", [run("4f1c", ["ls", "rm -rf ~", "git push --force origin main"])])
+    write(folder / "b.jsonl", [run("77d0", ["pytest"]), run("c3d9", ["cat .env"])])
+    return folder
+
+
+def run(name: str, commands: Sequence[str], size: int = 0) -> dict[str, Any]:
+    """Return a run of these commands."""
+    calls = [
+        {
+            "role": "assistant",
+            "tool": "Bash",
+            "args": json.dumps({"command": each}),
+            "result_excerpt": f"ok {'x' * size}",
+            "tokens": {"in": 100, "out": 10},
+        }
+        for each in commands
+    ]
+    return {
+        "run_id": name,
+        "agent": "claude-code",
+        "steps": [{"role": "user", "text": "go"}, *calls],
+    }
+
+
+def write(path: Path, runs: Sequence[object]) -> None:
+    """Write runs as lines of JSON."""
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in runs))
+
+
+def audit(*arguments: str | Path) -> dict[str, Any]:
+    """Audit in this process; return the report."""
+    result = interlock("audit", "--json", "--processes", "1", *map(str, arguments))
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def sums(report: dict[str, Any]) -> dict[str, Any]:
+    """Return what must come out alike however the work was done."""
+    return {name: value for name, value in report.items() if name not in {"id", "at"}}
+
+
+def test_a_folder_is_read_and_told(histories: Path) -> None:
+    result = interlock("audit", str(histories))
+
+    assert result.exit_code == 0, result.output
+    assert "3 runs" in result.output or "3 sessions" in result.output
+    assert "rm -rf ~" in result.stdout
+    assert "nothing is sent anywhere" in result.stderr
+
+
+def test_the_report_is_one_object_of_json(histories: Path) -> None:
+    report = audit(histories)
+
+    assert (report["runs"], report["calls"]) == (3, 5)
+    assert report["decisions"]["block"] == 1
+    assert report["moments"][0]["text"] == "rm -rf ~"
+    assert report["places"][0]["files"] == 2
+
+
+def test_the_histories_are_as_they_were(histories: Path) -> None:
+    before = {
+        each.name: (each.read_bytes(), each.stat().st_mtime_ns) for each in histories.iterdir()
+    }
+
+    audit(histories)
+
+    after = {
+        each.name: (each.read_bytes(), each.stat().st_mtime_ns) for each in histories.iterdir()
+    }
+    assert before == after
+
+
+def test_what_was_read_is_not_read_again_until_it_changes(histories: Path, state: Path) -> None:
+    first = audit(histories)
+    (line, *_) = (state / _JOURNAL).read_bytes().splitlines(keepends=True)
+    told = line.replace(b'"rm -rf ~"', b'"kept by hand"')
+    (state / _JOURNAL).write_bytes((state / _JOURNAL).read_bytes().replace(line, told))
+
+    assert audit(histories)["moments"][0]["text"] == "kept by hand"
+    os.utime(histories / "a.jsonl", (1, 1))
+    assert sums(audit(histories)) == sums(first)
+
+
+def test_what_is_gone_is_forgotten(histories: Path, state: Path) -> None:
+    audit(histories)
+    (histories / "a.jsonl").unlink()
+
+    assert audit(histories)["runs"] == 2
+    assert len((state / _JOURNAL).read_bytes().splitlines()) == 1
+
+
+def test_another_policy_is_judged_by_anew(histories: Path, tmp_path: Path) -> None:
+    audit(histories)
+    loose = tmp_path / "loose.toml"
+    loose.write_text("[destructive-ops.rules]\n'git.push-force' = 'off'\n")
+
+    rules = audit(histories, "--policy", loose)["rules"]
+
+    assert "git.push-force" not in rules
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """More than one process would read in a moment."""
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(12):
+        commands = [f"ls {number}-{place}" for place in range(60)]
+        write(folder / f"{number}.jsonl", [run(f"r{number}", [*commands, "rm -rf ~"], size=7_000)])
+    return folder
+
+
+def test_several_processes_come_to_the_same_as_one(many: Path, state: Path) -> None:
+    alone = audit(many)
+    (state / _JOURNAL).unlink()
+
+    done = interlock_process("audit", "--json", "--processes", "3", str(many))
+    assert sums(json.loads(done.stdout)) == sums(alone)
+    assert (alone["runs"], alone["decisions"]) == (12, {"allow": 720, "block": 12})
+
+
+@pytest.mark.parametrize("kept", [0, 1, 7])
+def test_a_half_written_journal_is_gone_on_with(many: Path, state: Path, kept: int) -> None:
+    whole = audit(many)
+    lines = (state / _JOURNAL).read_bytes().splitlines(keepends=True)
+    torn = b"".join(lines[:kept]) + lines[kept][: len(lines[kept]) // 2]
+    (state / _JOURNAL).write_bytes(torn)
+
+    assert sums(audit(many)) == sums(whole)
+
+
+def test_damaged_lines_of_the_journal_are_read_anew(many: Path, state: Path) -> None:
+    whole = audit(many)
+    lines = (state / _JOURNAL).read_bytes().splitlines(keepends=True)
+    (state / _JOURNAL).write_bytes(b"".join([b"{garbage\n", *lines[3:], lines[5], b"\xff\n"]))
+
+    assert sums(audit(many)) == sums(whole)
+
+
+def test_a_killed_audit_is_gone_on_with_and_leaves_no_process(many: Path, state: Path) -> None:
+    process = subprocess.Popen(
+        program(["audit", "--json", "--processes", "2", str(many)]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
+        below = children(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+
+    wait_for(lambda: not any(map(is_running, below)))
+    read = lines_in(state / _JOURNAL)
+    report = audit(many)
+
+    assert read >= 1
+    assert (report["runs"], report["calls"]) == (12, 732)
+
+
+def test_an_interrupted_audit_says_how_to_go_on(many: Path, state: Path) -> None:
+    process = subprocess.Popen(
+        program(["audit", "--json", "--processes", "2", str(many)]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=LONG_ENOUGH_S)
+
+    assert process.returncode == 0 or b"what was read is kept" in said
+    assert b"Traceback" not in said
+    assert audit(many)["runs"] == 12
+
+
+def test_only_one_audit_works_at_a_time(histories: Path, state: Path) -> None:
+    state.mkdir(parents=True)
+    with (state / "work.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = interlock("audit", str(histories))
+
+    assert result.exit_code == 2
+    assert "another audit is at work" in result.stderr
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    until = time.monotonic() + LONG_ENOUGH_S
+    while not is_so():
+        assert time.monotonic() < until
+        os.sched_yield()
+
+
+def lines_in(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_nothing_to_read_on_this_computer() -> None:
+    result = interlock("audit")
+
+    assert result.exit_code == 2
+    assert "no history of an agent was found on this computer" in result.stderr
+
+
+def _bad(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    yield empty, "no history of a known format was found"
+    other = tmp_path / "notes.txt"
+    other.write_text("hello\n")
+    yield other, "of no format that is known"
+    yield tmp_path / "missing", "there is no such file or folder"
+
+
+def test_what_is_no_history_is_said(tmp_path: Path) -> None:
+    for path, words in _bad(tmp_path):
+        result = interlock("audit", str(path))
+
+        assert result.exit_code == 2
+        assert words in result.stderr
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_read(histories: Path) -> None:
+    lines = (histories / "a.jsonl").read_text()
+    (histories / "a.jsonl").write_text(f'{lines}{{"steps": 1}}\n{lines[:40]}')
+
+    report = audit(histories)
+
+    assert report["runs"] == 3
+    assert report["unread_count"] == 2
+    assert {each["line"] for each in report["unread"]} == {2, 3}
+
+
+def test_a_folder_that_may_not_be_opened_is_told(histories: Path) -> None:
+    closed = histories / "closed"
+    closed.mkdir()
+    write(closed / "c.jsonl", [run("x", ["ls"])])
+    closed.chmod(0)
+    try:
+        report = audit(histories)
+    finally:
+        closed.chmod(0o700)
+
+    if os.geteuid() == 0:
+        assert report["runs"] == 4
+    else:
+        assert report["unread"][0]["path"] == str(closed)
+
+
+def test_no_secret_gets_out(histories: Path, state: Path, tmp_path: Path) -> None:
+    secret = from_template("ghp_[A-Za-z0-9]{36}", 7)
+    write(
+        histories / "s.jsonl", [run("s", [f"curl -H 'Authorization: Bearer {secret}' x.example"])]
+    )
+    page = tmp_path / "page.html"
+    report = audit(histories, "--html", page)
+
+    kept = b"".join(each.read_bytes() for each in state.iterdir() if each.is_file())
+    assert report["counts"].get("secret") == 1
+    assert secret not in json.dumps(report)
+    assert secret.encode() not in kept
+    assert secret not in page.read_text()
+
+
+def test_audits_are_kept_listed_and_shown_again(histories: Path) -> None:
+    first, second = audit(histories), audit(histories)
+
+    listed = json.loads(interlock("audit", "list", "--json").stdout)["audits"]
+    assert [each["id"] for each in listed] == [second["id"], first["id"]]
+    shown = json.loads(interlock("audit", "show", first["id"], "--json").stdout)
+    assert shown == first
+    assert "rm -rf ~" in interlock("audit", "show").stdout
+
+
+def test_without_an_audit_there_is_nothing_to_show() -> None:
+    assert "there is no audit yet" in interlock("audit", "show").stderr
+    assert "no audit yet" in interlock("audit", "list").stdout
+    assert "there is no audit `x`" in interlock("audit", "show", "x").stderr
+
+
+def test_a_moment_is_marked_and_the_last_mark_counts(histories: Path, state: Path) -> None:
+    moment = audit(histories)["moments"][0]
+    interlock("audit", "mark", moment["id"], "right")
+    result = interlock("audit", "mark", moment["id"][:6], "wrong", "--json")
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["mark"] == "wrong"
+    assert len((state / "marks.jsonl").read_bytes().splitlines()) == 2
+    assert "wrong" in interlock("audit", "show").stdout
+
+
+def test_a_mark_that_names_no_moment(histories: Path) -> None:
+    audit(histories)
+
+    assert "no kept audit has a moment `zz`" in interlock("audit", "mark", "zz", "right").stderr
+    result = interlock("audit", "mark", "zz", "perhaps")
+    assert result.exit_code == 2
+
+
+def test_a_torn_mark_harms_no_other(histories: Path, state: Path) -> None:
+    moment = audit(histories)["moments"][0]
+    interlock("audit", "mark", moment["id"], "right")
+    with (state / "marks.jsonl").open("ab") as marks:
+        marks.write(b'{"moment": {')
+
+    assert "right" in interlock("audit", "show").stdout
+
+
+def test_only_the_owner_can_read_what_is_kept(histories: Path, state: Path) -> None:
+    moment = audit(histories)["moments"][0]
+    interlock("audit", "mark", moment["id"], "right")
+
+    assert state.stat().st_mode & 0o077 == 0
+    assert all(each.stat().st_mode & 0o077 == 0 for each in state.iterdir())
+
+
+def test_a_page_whose_folder_is_missing_is_refused_before_the_work(histories: Path) -> None:
+    result = interlock("audit", str(histories), "--html", "missing/page.html")
+
+    assert result.exit_code == 2
+    assert "its folder does not exist" in result.stderr
+
+
+def test_the_shared_sessions_are_audited() -> None:
+    shared = os.environ.get("INTERLOCK_SHARED")
+    if not shared:
+        pytest.skip("INTERLOCK_SHARED is not set")
+
+    report = audit(Path(shared, "data", "sessions.dev.jsonl.gz"))
+
+    assert report["runs"] == 220
+    assert report.get("unread_count", 0) == 0
