@@ -1,0 +1,189 @@
+"""A talk between a person, an agent and its tools, as most formats have it: turned into steps.
+
+The results come as messages of their own, after all calls of a message, and are folded in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
+
+import msgspec
+
+from interlock.adapters.clients.client_event import action_of, open_todos
+from interlock.adapters.histories.packed_json import Table, decoded, fields, text, whole
+from interlock.errors import InputError
+from interlock.model.action import Action
+from interlock.model.budget import TokenUsage
+from interlock.model.past_run import PastStep
+
+TOOL: Final = "tool"
+SHELL: Final = "bash"
+"""Whatever a format calls its shell: this is what a policy knows."""
+_SHELLS: Final = frozenset("bash execute_bash shell terminal run_bash".split())
+_LINES: Final = ("command", "cmd")
+_UNHEARD: Final = frozenset(("system", "developer", "exit"))
+"""Whoever speaks before anybody works, or after it."""
+_INPUT: Final = ("prompt_tokens", "input_tokens")
+_OUTPUT: Final = ("completion_tokens", "output_tokens")
+_CACHE_READ: Final = ("input_tokens_cache_read", "cache_read_input_tokens", "cache_read_tokens")
+_CACHE_WRITE: Final = (
+    "input_tokens_cache_write",
+    "cache_creation_input_tokens",
+    "cache_write_tokens",
+)
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool."""
+
+    id: str
+    name: str
+    params: Table | str
+    workspace: str | None = None
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of a talk."""
+
+    place: int
+    role: str
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    reply: str = ""
+    """Messages with calls that have this in common are one answer of a model."""
+    answers: str = ""
+    """The call whose result this is; the first that has none where it is not told."""
+    failed: bool | None = None
+    ran: bool = True
+    usage: TokenUsage | None = None
+    model: str | None = None
+    finish_reason: str | None = None
+    at: int | None = None
+
+
+def steps_from_messages(messages: Iterable[Message], client: str) -> Iterator[PastStep]:
+    """Yield the steps of a talk, each as soon as nothing more can be told of it."""
+    open_calls, turn, reply = list[tuple[Call, PastStep]](), 0, ""
+    for message in messages:
+        if message.role in _UNHEARD:
+            continue
+        if message.role == TOOL:
+            _fold(open_calls, message)
+            continue
+        goes_on = bool(open_calls and message.calls and reply and message.reply == reply)
+        if not goes_on:
+            yield from (step for _, step in open_calls)
+            open_calls, turn, reply = [], turn + 1, message.reply
+        if not message.calls:
+            yield _said(message, turn)
+        for call in message.calls:
+            step = _called(message, call, turn, client, is_first=not open_calls)
+            open_calls.append((call, step))
+    yield from (step for _, step in open_calls)
+
+
+def _said(message: Message, turn: int) -> PastStep:
+    return PastStep(
+        role=message.role,
+        text=message.text,
+        usage=message.usage,
+        tokens=None if message.usage is None else message.usage.total,
+        model=message.model,
+        finish_reason=message.finish_reason,
+        turn=turn,
+        at=message.at,
+        line=message.place,
+    )
+
+
+def _called(message: Message, call: Call, turn: int, client: str, *, is_first: bool) -> PastStep:
+    said = _said(message, turn)
+    if not is_first:
+        said = msgspec.structs.replace(said, text="", usage=None, tokens=None)
+    return msgspec.structs.replace(
+        said,
+        tool=call.name,
+        action=action_from_call(call, client),
+        arguments=text(call.params),
+        ran=message.ran,
+        todos=open_todos(call.params),
+    )
+
+
+def _fold(open_calls: list[tuple[Call, PastStep]], message: Message) -> None:
+    """Put a result to its call; one that belongs to none is nobody's."""
+    for place, (call, step) in enumerate(open_calls):
+        is_its = call.id == message.answers if message.answers else step.result is None
+        if is_its and step.result is None:
+            ran = step.ran and message.ran
+            seen = msgspec.structs.replace(
+                step, result=message.text, failed=message.failed, ran=ran
+            )
+            open_calls[place] = call, seen
+            return
+
+
+def action_from_call(call: Call, client: str) -> Action:
+    """Return what a call is; a shell of any name runs a command line."""
+    if isinstance(call.params, Mapping) and call.name in _SHELLS:
+        line = next((call.params[name] for name in _LINES if call.params.get(name)), None)
+        if isinstance(line, str):
+            return action_of(SHELL, {"command": line}, client, call.workspace)
+    return action_of(call.name, call.params, client, call.workspace)
+
+
+def call_from_openai(part: object) -> Call:
+    """Return a call as most providers write it: `id` and `function` with name and arguments."""
+    row = fields(part)
+    function = fields(row.get("function"))
+    name = text(function.get("name")) if function else text(row.get("name") or row.get("function"))
+    arguments = function.get("arguments") if function else row.get("arguments")
+    return Call(id=text(row.get("id")), name=name, params=params_from(arguments))
+
+
+def params_from(arguments: object) -> Table | str:
+    """Return parameters as a table, where the text that they are given as is one."""
+    if isinstance(arguments, Mapping):
+        return cast("Table", arguments)
+    written = text(arguments)
+    try:
+        found = decoded(written.encode() or b"{}")
+    except InputError:
+        return written
+    return cast("Table", found) if isinstance(found, dict) else written
+
+
+def content_text(content: object) -> str:
+    """Return what a message says: a text, or parts of which some are text."""
+    if isinstance(content, list):
+        said = (fields(each).get("text") for each in cast("list[object]", content))
+        return "\n".join(each for each in said if isinstance(each, str))
+    return text(content)
+
+
+def usage_from(part: object) -> TokenUsage | None:
+    """Return what a model used, whatever its provider calls it; None where nobody counted.
+
+    Some count what came from the cache apart from the rest; here it is part of the input.
+    """
+    row = fields(part)
+    given, made = _first(row, _INPUT), _first(row, _OUTPUT)
+    if given is None and made is None:
+        return None
+    details = fields(row.get("prompt_tokens_details"))
+    read = _first(row, _CACHE_READ) or whole(details.get("cached_tokens")) or 0
+    written = _first(row, _CACHE_WRITE) or 0
+    given, made, total = given or 0, made or 0, whole(row.get("total_tokens")) or 0
+    if given < read + written or total >= given + made + read + written > given + made:
+        given += read + written
+    return TokenUsage(
+        input_tokens=given,
+        output_tokens=made,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _first(row: Table, names: Iterable[str]) -> int | None:
+    return next((each for name in names if (each := whole(row.get(name))) is not None), None)
