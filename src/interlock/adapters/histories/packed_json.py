@@ -86,15 +86,20 @@ def table(part: object) -> Table:
 
 def text(part: object) -> str:
     """Return a part that is text, and anything else as its JSON; nothing is no text."""
-    found = value(part)
+    found = part if isinstance(part, str) else value(part)
     if found is None:
         return ""
-    return found if isinstance(found, str) else msgspec.json.encode(mended(found)).decode()
+    if isinstance(found, str):
+        return found
+    try:
+        return msgspec.json.encode(found).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(mended(found)).decode()
 
 
 def words(part: object) -> str | None:
     """Return a part that is text, if there is any in it."""
-    found = value(part)
+    found = part if isinstance(part, str) else value(part)
     return (found or None) if isinstance(found, str) else None
 
 

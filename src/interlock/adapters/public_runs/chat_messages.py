@@ -168,6 +168,8 @@ def usage_from(part: object) -> TokenUsage | None:
     Some count what came from the cache apart from the rest; here it is part of the input.
     """
     row = fields(part)
+    if not row:
+        return None
     given, made = _first(row, _INPUT), _first(row, _OUTPUT)
     if given is None and made is None:
         return None

@@ -169,8 +169,9 @@ def call_from_line(line: str, file: str | None) -> Call:
         start, end, replacement = edited.groups()
         params: Table = {"path": file, "start_line": start, "end_line": end, "text": replacement}
         return Call(id="", name="edit", params=params)
-    parts = _one_command(line)
-    if not parts or parts[0] not in _TOOLS:
+    first = line.split(maxsplit=1)[:1]
+    parts = _one_command(line) if first and first[0] in _TOOLS else []
+    if not parts:
         return Call(id="", name=SHELL, params={"command": line})
     tool, *given = parts
     return Call(id="", name=tool, params=_named(given, _TOOLS[tool]))
