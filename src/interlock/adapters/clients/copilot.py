@@ -159,10 +159,14 @@ def _seen(payload: _Payload) -> Mapping[str, object]:
     result = payload.tool_result
     if result is None:
         return {"outcome": "failed", "output": str(payload.error or "")}
-    output = result.text_result_for_llm
+    return output_seen(result.text_result_for_llm, is_ok=result.result_type == "success")
+
+
+def output_seen(output: str, *, is_ok: bool) -> Mapping[str, object]:
+    """Return what came of a call; of a command it says so in a line below what that wrote."""
     if (found := _EXIT.search(output)) is not None:
         return {"exit_code": int(found[1]), "output": output[: found.start()]}
-    return {"outcome": "ok" if result.result_type == "success" else "failed", "output": output}
+    return {"outcome": "ok" if is_ok else "failed", "output": output}
 
 
 def _decision(decision: str, reason: str) -> Mapping[str, object]:

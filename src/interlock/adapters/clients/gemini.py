@@ -29,7 +29,7 @@ _OCCASIONS: Final[Mapping[str, Occasion]] = {
     "SessionStart": Occasion.BEGAN,
     "SessionEnd": Occasion.ENDED,
 }
-_NOTICE: Final = re.compile(r"\A<hook_context>.*?</hook_context>\s*", re.DOTALL)
+NOTICE: Final = re.compile(r"\A<hook_context>.*?</hook_context>\s*", re.DOTALL)
 """What the agent was told as the session began comes back before its first prompt."""
 _UNTRUSTED: Final = "<untrusted_context>\n"
 _SHELL: Final = re.compile(
@@ -64,7 +64,7 @@ class Gemini(ClientDialect):
         """Return what it says; it never tells whether anybody is there, so nobody is."""
         payload = payload_of(call, _Payload)
         occasion = _OCCASIONS.get(payload.hook_event_name, Occasion.OTHER)
-        prompt = _NOTICE.sub("", payload.prompt or "", count=1)
+        prompt = NOTICE.sub("", payload.prompt or "", count=1)
         return ClientEvent(
             occasion=occasion,
             session=HookSession(
@@ -76,7 +76,7 @@ class Gemini(ClientDialect):
             ),
             tool=payload.tool_name,
             params=payload.tool_input,
-            seen=_seen(payload.tool_response),
+            seen=response_seen(payload.tool_response),
             text=prompt if occasion is Occasion.PROMPT else payload.prompt_response,
             fields={"finish_reason": "stop"},
         )
@@ -106,7 +106,7 @@ class Gemini(ClientDialect):
         return self._transcripts.calls(payload.transcript_path, is_over=is_over)
 
 
-def _seen(response: Mapping[str, object]) -> Mapping[str, object]:
+def response_seen(response: Mapping[str, object]) -> Mapping[str, object]:
     """Return what came of a call; of a command it says so in lines below what that wrote."""
     if error := response.get("error"):
         return {"outcome": "failed", "output": text_of(error)}

@@ -1,14 +1,32 @@
-"""Who reads which history: a file is of the first format that knows its own."""
+"""Every history that can be read: what clients leave on this computer, and public formats.
+
+Whoever adds a format writes one reader, and names it in one of these lists.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from interlock.adapters.histories.claude_history import ClaudeHistory
-from interlock.adapters.histories.own_rows import OwnRows
+from interlock.adapters.histories.codex_history import CodexHistory
+from interlock.adapters.histories.copilot_history import CopilotHistory
+from interlock.adapters.histories.gemini_history import GeminiHistory
+from interlock.adapters.histories.opencode_history import OpencodeHistory
 from interlock.ports import HistoryReader
+
+CLIENT_READERS: Final[Sequence[HistoryReader]] = (
+    ClaudeHistory(),
+    CodexHistory(),
+    GeminiHistory(),
+    OpencodeHistory(),
+    CopilotHistory(),
+)
+"""The clients', each of which says where it keeps its own."""
+PUBLIC_READERS: Final[Sequence[HistoryReader]] = ()
+"""Formats of benchmarks and frameworks: nobody knows where they are kept."""
 
 
 def known_readers() -> Sequence[HistoryReader]:
-    """Return a reader for every format that is known."""
-    return (ClaudeHistory(), OwnRows())
+    """Return all of them; the first that knows a file reads it."""
+    return (*CLIENT_READERS, *PUBLIC_READERS)
