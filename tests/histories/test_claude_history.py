@@ -276,7 +276,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_read(transcript: Path) -> N
         line("assistant", {"id": 7, "content": []}),
         line("assistant", {"id": "m", "content": [{"type": "text", "text": 3}]}),
         b'{"type":"user","message":{"role":"user","content":}}',
-        line("assistant"),
+        {**line("assistant"), "message": None},
         line("attachment", attachment=None, note="queued_command"),
         {"type": "api-request-blob", "message": {"content": {"anything": 1}}},
         b'{"type":"user","uuid":"h","message":{"content":"cut \\ud83d here, \\ud83d\\ude00"}}',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Final, Protocol, TypeVar, cast
@@ -173,14 +173,6 @@ def micros(stamp: Stamp) -> int | None:
 def project_of(workspace: str | None) -> str:
     """Return what people call a project: the last part of its folder."""
     return PurePath((workspace or "").replace("\\", "/")).name
-
-
-def texts_in(content: str | Iterable[Mapping[str, object] | str]) -> str:
-    """Return what is said in the parts of a message."""
-    if isinstance(content, str):
-        return content
-    said = (each if isinstance(each, str) else each.get("text") for each in content)
-    return "\n".join(each for each in said if isinstance(each, str))
 
 
 def unheard(unread: Unread) -> None:

@@ -1,0 +1,41 @@
+"""Turns come out in order, whatever never came."""
+
+from __future__ import annotations
+
+from interlock.adapters.histories.turn_queue import Call, TurnQueue
+
+
+def called(queue: TurnQueue, number: int) -> None:
+    turn = queue.turn(f"m{number}", at=None, line=number)
+    queue.call(turn, Call(id=f"c{number}", tool="Bash", action=None, arguments="{}"))
+
+
+def test_what_waits_for_an_answer_that_never_comes_does_not_grow() -> None:
+    queue = TurnQueue()
+    called(queue, 0)
+    given = 0
+    for number in range(1, 2_000):
+        called(queue, number)
+        queue.answered(f"c{number}", "ok", failed=False, ran=True)
+        given += len(list(queue.ready()))
+        assert number - given <= 64
+
+    steps = list(queue.rest())
+
+    assert given + len(steps) == 2_000
+    assert all(step.result == "ok" for step in steps)
+
+
+def test_an_answer_that_comes_too_late_or_again_is_nobodys() -> None:
+    queue = TurnQueue()
+    called(queue, 0)
+    queue.answered("c0", "first", failed=False, ran=True)
+    queue.answered("c0", "second", failed=True, ran=True)
+    queue.end_turn()
+
+    (step,) = queue.ready()
+    queue.answered("c0", "third", failed=True, ran=True)
+    called(queue, 0)
+
+    assert step.result == "first"
+    assert list(queue.rest()) == []
