@@ -6,19 +6,26 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from console.asked_scenes import POLICY, everything_asked, hostile_run, ran
-from console.run_scenes import HOSTILE, Scene, scene, told_step
+from console.audit_scenes import an_audit
+from console.run_scenes import HOSTILE, Scene, a_run_in_a_loop, scene, told_step
+from interlock import settings
 from interlock.model.budget import TokenUsage
 from interlock.server.console.overview_page import overview_page
 from interlock.server.console.runs_page import runs_page
 from interlock.server.console.search_page import keys_page, search_page
+from interlock.service.audits import AuditFolder
+from interlock.views.audit_view import went_on
 from interlock.views.day_view import DayTally, today_at
 from interlock.views.overview_view import MOST_RUNS, MOST_WAITING
+from interlock.views.units import tokens
 
 
 @pytest.fixture
-def at_work(tmp_path: Path) -> Generator[Scene]:
+def at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Scene]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     with scene(tmp_path, POLICY) as opened:
         yield opened
 
@@ -69,6 +76,26 @@ def test_the_day_is_added_up(at_work: Scene):
     assert (today.tokens, today.unpriced_tokens, today.projects) == (1010, 10, 1)
     assert today.cost_micros > 0
     assert today.is_whole
+
+
+def test_what_was_not_burnt_is_an_estimate_by_the_last_audit(at_work: Scene):
+    a_run_in_a_loop(at_work)
+    today = today_at(at_work.desk.ledger, at_work.clock.now())
+    assert today.held == 1
+    assert 9_000 < today.held_pace < 20_000
+    html = overview_of(at_work)
+    assert "runs held" in html
+    assert "not burnt" not in html
+    folder = AuditFolder(settings.current_audit_folder())
+    folder.keep(replace(an_audit(moments=()), id="1"))
+    assert "not burnt" not in overview_of(at_work)
+
+    folder.keep(replace(an_audit(), id="2"))
+
+    html = overview_of(at_work)
+    assert f"~{tokens(today.held_pace * went_on(an_audit()))}" in html
+    assert "an estimate: the tokens per step of 1 run when held" in html
+    assert "50 steps, as long as such sessions went on in the last audit" in html
 
 
 def test_another_day_begins_at_nothing_and_is_found_by_halving(at_work: Scene):

@@ -158,6 +158,13 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
     )
 
 
+def went_on(audit: Audit) -> int:
+    """Return how many steps a session went on for after it would have been held, on average."""
+    loops = (each for each in audit.moments if each.kind is MomentKind.LOOP)
+    further = [each.steps - each.step for each in loops if each.steps > each.step]
+    return round(sum(further) / len(further)) if further else 0
+
+
 # The result in a sentence.
 
 

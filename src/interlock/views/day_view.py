@@ -37,6 +37,8 @@ class Today(msgspec.Struct, frozen=True, kw_only=True):
     """How many have spent something."""
     held: int = 0
     """How many runs were paused or stopped by the continue gate."""
+    held_pace: int = 0
+    """How many tokens a step took them until then, all of them added up; of some it is unknown."""
     is_whole: bool = True
     """Whether every record of the day was counted already."""
 
@@ -60,8 +62,14 @@ class _Spending(msgspec.Struct):
     event: _Spent
 
 
+class _Pace(msgspec.Struct, frozen=True):
+    total_tokens_used: int | None = None
+    step_number: int | None = None
+
+
 class _Stepped(msgspec.Struct):
     decision: _Answer
+    context: _Pace = _Pace()
 
 
 class _Step(msgspec.Struct):
@@ -83,7 +91,7 @@ class _Counts:
         self.spent = NOTHING
         self.unpriced = 0
         self.projects: set[str] = set()
-        self.held: set[str] = set()
+        self.held: dict[str, int] = {}
 
     def take(self, row: RecordRow) -> None:
         match row.kind:
@@ -96,8 +104,11 @@ class _Counts:
                 if event.usage is not None and event.cost_micros is None:
                     self.unpriced += event.usage.total
                 self.projects.update(each for each in event.scopes if each.startswith(_OF_PROJECTS))
-            case "step-judged" if _STEP.decode(row.body).event.decision.decision in _HOLDING:
-                self.held.add(row.run_id)
+            case "step-judged":
+                step = _STEP.decode(row.body).event
+                if step.decision.decision in _HOLDING:
+                    pace = (step.context.total_tokens_used or 0) // (step.context.step_number or 1)
+                    self.held.setdefault(row.run_id, pace)
             case _:
                 pass
 
@@ -147,6 +158,7 @@ class DayTally:
             unpriced_tokens=counts.unpriced,
             projects=len(counts.projects),
             held=len(counts.held),
+            held_pace=sum(counts.held.values()),
             is_whole=is_whole,
         )
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
+from interlock import settings
 from interlock.server.console.page import Page, Visit
+from interlock.service.audits import AuditFolder
+from interlock.views.audit_view import went_on
 from interlock.views.overview_view import Overview, overview
 from interlock.views.units import counted
 
@@ -23,6 +28,7 @@ def overview_page(visit: Visit) -> Page:
             "news": _news(view),
             "date": time.strftime("%A %-d %B %Y, %H:%M UTC", time.gmtime(now // 1_000_000)),
             "is_all": is_all,
+            "went_on": _went_on(),
         },
     )
 
@@ -40,6 +46,22 @@ def _news(view: Overview) -> str:
     known = [part for part in parts if part]
     first = waits if asked else "Nothing waits for you."
     return f"{first} {', '.join(known)}." if known else f"{first} No agent is at work."
+
+
+def _went_on() -> int:
+    """Return how many steps held runs would have gone on for; 0 where no audit tells."""
+    folder = settings.current_audit_folder()
+    try:
+        return _went_on_by(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=1)
+def _went_on_by(folder: Path, _changed_ns: int) -> int:
+    # An audit is renamed into its folder, which tells when: the page is asked for every second.
+    latest = AuditFolder(folder).latest()
+    return 0 if latest is None else went_on(latest)
 
 
 def _part(number: int, one: str, many: str) -> str:
