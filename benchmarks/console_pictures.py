@@ -3,7 +3,8 @@
     python benchmarks/console_pictures.py
 
 It needs Chromium, and what `make install` brings. The demo has a ledger of its own, in a temporary
-folder; `docs/pictures/console-*.png` are replaced. Look at them before you commit them.
+folder, and the audit of sessions that nobody had; `docs/pictures/console-*.png` are replaced. Look
+at them before you commit them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from typing import Final
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
+from interlock.service.audits import AuditFolder
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 PICTURES: Final = Path(__file__).parents[1] / "docs" / "pictures"
 WIDE: Final = ViewportSize(width=1280, height=800)
 PHONE: Final = ViewportSize(width=390, height=844)
@@ -31,6 +36,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         places = dict.fromkeys(("HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"), folder)
         environment = {**os.environ, **places, "LOGNAME": "ada"}
+        from console.audit_scenes import an_audit  # noqa: PLC0415 - its place was named just now
+
+        AuditFolder(Path(folder) / "interlock" / "audits").keep(an_audit())
         command = [sys.executable, "-m", "interlock", "serve", "--demo", "--port=0", "--json"]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as server:
             assert server.stdout is not None
@@ -58,6 +66,7 @@ def take(browser: Browser, link: str, url: str) -> None:
         ("console-overview", "/", WIDE),
         ("console-inbox", question, WIDE),
         ("console-run-dark", run, WIDE),
+        ("console-audit", "/audit", WIDE),
         ("console-phone", question, PHONE),
     ):
         context = browser.new_context(

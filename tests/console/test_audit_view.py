@@ -200,7 +200,8 @@ def test_a_moment_says_where_it_stands_and_when():
         moments=(
             a_moment(1),
             a_moment(2, at=AT - 400 * DAY, project="", line=None, run="django__django-11099"),
-            a_moment(3, at=None, run="rollout-2026-10-03T10-11-12-0199"),
+            a_moment(3, at=None, run="a-run-with-a-name-that-is-long-7"),
+            a_moment(4, at=None, run="rollout-2026-10-03-0199f4c2-aaaa-7bbb-8ccc-0123456789ab"),
         ),
         counts={},
     )
@@ -210,9 +211,10 @@ def test_a_moment_says_where_it_stands_and_when():
     assert about == [
         ("shop · session 9e3779b9 · 14 November", "00000001.jsonl:41"),
         ("claude-code · session django__django-11099 · 11 October 2025", "00000002.jsonl"),
-        ("shop · session rollout-2026-10-03T10-1…", "00000003.jsonl:43"),
+        ("shop · session …h-a-name-that-is-long-7", "00000003.jsonl:43"),
+        ("shop · session 0199f4c2", "00000004.jsonl:44"),
     ]
-    assert [each.word for each in view_of(of).worst.first] == ["ask"] * 3
+    assert [each.word for each in view_of(of).worst.first] == ["ask"] * 4
 
 
 def test_ids_are_as_short_as_tells_them_apart():

@@ -23,7 +23,7 @@ MOST_RULES: Final = 6
 _DAY: Final = 86_400_000_000
 _LEAST_SHORT: Final = 6
 _LONGEST_NAME: Final = 24
-_IS_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+_UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
 _WORDS: Final = {"block": "deny", "require-confirmation": "ask"}
 _NUMBERS: Final = "no one two three four five six seven eight nine ten".split()
 UNKNOWN: Final = "unknown"
@@ -46,7 +46,7 @@ class AuditedMoment(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     """The beginning of its id that no other of this audit shares."""
     word: str
-    """allow, warn, ask, deny; or pause, stop, continue."""
+    """allow, warn, ask, deny; or pause, stop, continue; or done, which it was not."""
     project: str
     session: str
     """Which of a project's, as short as people know it."""
@@ -248,7 +248,9 @@ def _price(micros: int, tokens: int, *, is_part: bool) -> str:
 
 
 def _dollars(micros: int) -> str:
-    return f"${micros / 1_000_000:,.0f}" if micros >= 10_000_000 else units.dollars(micros)
+    if micros < 10_000:
+        return units.dollars(micros)
+    return f"${micros / 1_000_000:,.{0 if micros >= 10_000_000 else 2}f}"
 
 
 # The figures.
@@ -382,9 +384,9 @@ class _Lists:
         return AuditedMoment(
             moment=moment,
             short=self._short[moment.id],
-            word=_WORDS.get(moment.decision, moment.decision),
+            word=_word(moment),
             project=_short(moment.project or moment.client),
-            session=moment.run[:8] if _IS_UUID.match(moment.run) else _short(moment.run),
+            session=_session(moment.run),
             when="" if moment.at is None else _day(moment.at, self._year),
             place=_place(moment.path, moment.line),
             marked=self._marks.get(moment.id),
@@ -401,8 +403,22 @@ def short_ids(ids: Iterable[str]) -> Mapping[str, str]:
     return {each: each for each in known}
 
 
+def _word(moment: Moment) -> str:
+    if moment.kind is MomentKind.FALSE_DONE:
+        return "done"
+    return _WORDS.get(moment.decision, moment.decision)
+
+
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def _session(run: str) -> str:
+    """Return what tells a session from others: the first of its UUID, or the end of its name."""
+    uuid = _UUID.search(run)
+    if uuid is not None:
+        return uuid.group(1)
+    return run if len(run) <= _LONGEST_NAME else f"…{run[1 - _LONGEST_NAME :]}"
 
 
 def _place(path: str, line: int | None) -> str:

@@ -7,6 +7,7 @@ the file each moment leads into its transcript.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -140,18 +141,15 @@ class _Document:
 
     def _ranked(self, each: AuditedMoment) -> Html:
         moment = each.moment
-        middle = element("div", _text(moment.text), self._why(each), self._traces(each))
+        traces = element("div", *self._traces(each), class_="traces")
+        middle = element("div", _text(moment.text), self._why(each), traces)
         when = (element("br"), each.when) if each.when else ()
-        session = element(
-            "div",
-            f"{each.project} · session {each.session}",
-            *when,
-            class_="meta",
-            title=moment.run,
-        )
+        session = element("span", f"session {each.session}", class_="nowrap")
+        about = element("div", f"{each.project} · ", session, *when, title=moment.run)
+        right = element("div", about, self._form(each), class_="meta")
         # Secrets have a list of their own, and one place is enough to lead to.
         anchor = None if moment.kind is MomentKind.SECRET else _anchor(each)
-        return element("li", element("span", badge(moment.decision)), middle, session, id=anchor)
+        return element("li", element("span", badge(moment.decision)), middle, right, id=anchor)
 
     def _why(self, each: AuditedMoment) -> Html:
         why = element("div", said(each.moment.why, capital=False), class_="muted")
@@ -165,37 +163,34 @@ class _Document:
         """Return a moment in a narrow list."""
         top = element("div", badge(each.moment.decision), " ", _text(each.moment.text))
         about = element("span", each.about, class_="meta", title=each.moment.run)
-        return element("li", top, self._why(each), about, self._traces(each), id=_anchor(each))
+        return element("li", top, self._why(each), about, self._traced(each), id=_anchor(each))
 
-    def _traces(self, each: AuditedMoment) -> Html:
-        """Return where a moment stands, and what a person thinks of it."""
+    def _traced(self, each: AuditedMoment) -> Html:
+        """Return where a moment stands, and what a person thinks or may say of it."""
+        return element("div", *self._traces(each), self._form(each), class_="traces")
+
+    def _traces(self, each: AuditedMoment) -> Iterator[Html]:
         folder, slash, name = each.place.rpartition("/")
         place = element("code", element("span", f"{folder}{slash}", class_="folder"), name)
-        if self._console is None and each.moment.path.startswith("/"):
+        is_file = self._console is None
+        if is_file and each.moment.path.startswith("/"):
             address = f"file://{quote(each.moment.path, errors='surrogatepass')}"
             place = element("a", place, href=address, title=each.place)
-        return element(
-            "div", element("span", place, class_="meta"), self._marks(each), class_="traces"
-        )
-
-    def _marks(self, each: AuditedMoment) -> Html:
+        yield element("span", place, class_="meta")
         given = each.marked
-        told = (
-            element("span", f"marked {given.mark.value} by {given.by}", class_="meta")
-            if given is not None
-            else Html()
-        )
-        if self._console is None:
-            code = element("code", each.short)
-            return joined([told, element("span", "moment ", code, class_="meta")])
-        if not self._console.csrf:
-            return told
-        hidden = (
-            ("csrf", self._console.csrf),
-            ("audit", self._view.id),
-            ("moment", each.moment.id),
-        )
-        fields = [element("input", type="hidden", name=name, value=text) for name, text in hidden]
+        if given is not None:
+            yield element("span", f"marked {given.mark.value} by {given.by}", class_="meta")
+        if is_file:
+            yield element("span", "moment ", element("code", each.short), class_="meta")
+
+    def _form(self, each: AuditedMoment) -> Html:
+        """Return the two buttons, for whoever may use them."""
+        if self._console is None or not self._console.csrf:
+            return Html()
+        hidden = {"csrf": self._console.csrf, "audit": self._view.id, "moment": each.moment.id}
+        fields = [
+            element("input", type="hidden", name=name, value=text) for name, text in hidden.items()
+        ]
         buttons = [
             element(
                 "button",
@@ -204,14 +199,13 @@ class _Document:
                 class_="small",
                 name="mark",
                 value=mark.value,
-                aria_pressed="true" if given is not None and given.mark is mark else "false",
+                aria_pressed="true" if each.marked and each.marked.mark is mark else "false",
             )
             for mark, label in _MARKS
         ]
-        form = element(
+        return element(
             "form", *fields, *buttons, method="post", action="/audit/marks", class_="marks"
         )
-        return joined([told, form])
 
     def _secrets(self) -> Html | None:
         listed = self._view.secrets
@@ -273,7 +267,7 @@ class _Document:
         bar = (thin_bar(moment.share), share) if moment.tokens else ()
         names = (each.project, element("br"), each.session)
         session = element("td", *names, class_="muted", title=moment.run)
-        what = element("td", _text(moment.text), self._traces(each), title=moment.why)
+        what = element("td", _text(moment.text), self._traced(each), title=moment.why)
         return element(
             "tr", what, cells[0], session, *cells[1:], element("td", *bar), id=_anchor(each)
         )
@@ -316,7 +310,7 @@ class _Document:
         words = element("div", "“", element("bdi", moment.text), "”")
         about = joined([f"{each.about} · ", said(came, capital=False)])
         meta = element("span", about, class_="meta", title=moment.run)
-        return element("li", words, meta, self._traces(each), id=_anchor(each))
+        return element("li", words, meta, self._traced(each), id=_anchor(each))
 
     # How it was measured.
 
@@ -325,8 +319,8 @@ class _Document:
         rows = [*view.facts, ("false alarms", view.marks)]
         facts = [
             part
-            for label, text in rows
-            for part in (element("dt", label), element("dd", said(text, capital=False)))
+            for label, told in groupby(rows, key=lambda row: row[0])
+            for part in (element("dt", label), *[_fact(text) for _, text in told])
         ]
         body = element("div", element("dl", *facts, class_="facts"), class_="body")
         return _card("How this was measured", "", body, self._again())
@@ -395,6 +389,10 @@ def _figure(figure: Figure) -> Html:
 def _rule(each: RuleShare) -> Html:
     name, calls = element("code", each.rule), element("span", f"{each.calls:,}")
     return element("div", name, calls, thin_bar(each.share))
+
+
+def _fact(text: str) -> Html:
+    return element("dd", said(text, capital=False))
 
 
 def _text(text: str) -> Html:
