@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -233,6 +235,24 @@ def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: P
         for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other stops"):
             expect(opened.page.get_by_text(text)).to_be_visible()
         assert findings(opened.page) == []
+
+
+def test_the_file_needs_nothing_beyond_the_base_install(tmp_path: Path):
+    kept = AuditFolder(tmp_path).keep(an_audit())
+    code = f"""
+import sys
+for name in ("jinja2", "markupsafe", "starlette", "uvicorn"):
+    sys.modules[name] = None
+import pathlib, msgspec
+from interlock.model.audit import Audit
+from interlock.server.markup.audit_document import html_report
+audit = msgspec.json.decode(pathlib.Path({str(kept)!r}).read_bytes(), type=Audit)
+print(html_report(audit, {{}}), end="")
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == html_report(an_audit(), {})
 
 
 # The console.
