@@ -144,7 +144,7 @@ class _Document:
         traces = element("div", *self._traces(each), class_="traces")
         middle = element("div", _text(moment.text), self._why(each), traces)
         when = (element("br"), each.when) if each.when else ()
-        session = element("span", f"session {each.session}", class_="nowrap")
+        session = element("span", f"session {each.session}", class_="whole")
         about = element("div", f"{each.project} · ", session, *when, title=moment.run)
         right = element("div", about, self._form(each), class_="meta")
         # Secrets have a list of their own, and one place is enough to lead to.
