@@ -139,4 +139,3 @@ def _unknown(audit: Audit) -> Iterator[str]:
         yield "tokens and money: these histories do not tell them"
     elif audit.unpriced:
         yield f"what {audit.unpriced:,} of {audit.tokens:,} tokens cost: their price is not known"
-    yield "false alarms, until you mark moments as right or wrong"

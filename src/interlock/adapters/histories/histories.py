@@ -1,6 +1,7 @@
 """Every history that can be read: what clients leave on this computer, and public formats.
 
-Whoever adds a format writes one reader, and names it in one of these lists.
+Whoever adds a client writes one reader and names it here; one for runs of a benchmark or a
+framework, which are kept anywhere, stands among the public ones.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from interlock.adapters.histories.codex_history import CodexHistory
 from interlock.adapters.histories.copilot_history import CopilotHistory
 from interlock.adapters.histories.gemini_history import GeminiHistory
 from interlock.adapters.histories.opencode_history import OpencodeHistory
+from interlock.adapters.public_runs import PUBLIC_READERS
 from interlock.ports import HistoryReader
 
 CLIENT_READERS: Final[Sequence[HistoryReader]] = (
@@ -23,8 +25,6 @@ CLIENT_READERS: Final[Sequence[HistoryReader]] = (
     CopilotHistory(),
 )
 """The clients', each of which says where it keeps its own."""
-PUBLIC_READERS: Final[Sequence[HistoryReader]] = ()
-"""Formats of benchmarks and frameworks: nobody knows where they are kept."""
 
 
 def known_readers() -> Sequence[HistoryReader]:

@@ -17,7 +17,7 @@ from interlock.adapters.histories.histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files, read_places, work
 from interlock.cli.call.command_names import OWN, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
-from interlock.cli.text.audit_page import audit_lines
+from interlock.cli.text.audit_page import audit_lines, moments_lines
 from interlock.cli.text.render import Line, Span, Tone
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
@@ -135,7 +135,7 @@ def show_command(*, audit: str, html: Path | None) -> None:
     if found is None:
         raise InputError("there is no audit yet: `interlock audit` makes one")
     if html is None:
-        _show(found, kept)
+        show(found, moments_lines(audit_view(found, kept.marks())))
         return
     _check_is_writable(html)
     _write_html(found, kept, html)
