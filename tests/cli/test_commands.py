@@ -36,6 +36,7 @@ Ask:
   check            Ask whether a command, a tool call or an edit may happen.
   explain          Explain why a call was refused, or a run paused or stopped.
   rules            List the rules, and what the policy makes of each.
+  simulate         Try a policy on past runs: which answers would change.
   backtest         Judge past steps, or past ends of turns, from JSON lines.
   tour             Take the guided tour; nothing of yours is touched.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, assert_never
 
 from hypothesis import reject
@@ -180,6 +180,14 @@ def documents(*, for_project: bool = False) -> st.SearchStrategy[Document]:
     """Generate files that are right: any of the keys, each with a value that fits."""
     keys = [key for key in KEYS if not (for_project and key.tighter is Tighter.USER_ONLY)]
     chosen = st.fixed_dictionaries({}, optional={key.path: _values(key) for key in keys})
+    return chosen.map(_nested)
+
+
+def documents_of(sections: Collection[str], *, most: int) -> st.SearchStrategy[Document]:
+    """Generate files that set a few keys of some sections."""
+    values = {key.path: _values(key) for key in KEYS if key.section in sections}
+    paths = st.lists(st.sampled_from(sorted(values)), max_size=most, unique=True)
+    chosen = paths.flatmap(lambda few: st.fixed_dictionaries({path: values[path] for path in few}))
     return chosen.map(_nested)
 
 

@@ -196,9 +196,21 @@ def is_policy_found() -> bool:
 
 def chosen_policy() -> CompiledPolicy:
     """Load the policy that counts for the running command."""
-    chosen = click.get_current_context().meta
+    return policy_of_user(named_policy())
+
+
+def named_policy() -> Path | None:
+    """Return the file that the call names as the user's policy, if it names one."""
+    return click.get_current_context().meta.get(_USER_FILE)
+
+
+def policy_of_user(file: Path | None) -> CompiledPolicy:
+    """Load the policy that would count if the user's were in this file; None is where it is."""
     places = settings.current_places()
-    return load_policy(
-        user=chosen.get(_USER_FILE) or places.user,
-        project=None if chosen.get(_NO_PROJECT) else places.project,
-    )
+    leaves_project = click.get_current_context().meta.get(_NO_PROJECT)
+    return load_policy(user=file or places.user, project=None if leaves_project else places.project)
+
+
+def is_ledger_named() -> bool:
+    """Whether the call names a ledger."""
+    return _is_chosen(_LEDGER)

@@ -1,0 +1,168 @@
+"""What would two policies have said to a run that nobody governed?
+
+Calls, steps and ends of turns are judged as they went. Where only one policy is given, the other
+side is what happened: every call ran, every step was taken, every turn ended unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from interlock.backtest.hindsight import Watch
+from interlock.backtest.turn_ends import TurnEnd, TurnEnds
+from interlock.model.action import Action
+from interlock.model.facts import Facts
+from interlock.model.past_run import PastRun, PastStep
+from interlock.model.simulation import AnswerKind, TurnAnswer, Went
+from interlock.model.step import StepDecision
+from interlock.model.stop import StopContext
+from interlock.model.verdict import Decision
+from interlock.policy.actions.compiled_policy import CompiledPolicy
+from interlock.policy.actions.inspection import inspect
+from interlock.policy.actions.recordable import recordable_action, recordable_text
+from interlock.policy.gates.judgement import judge, settle, verdict_of
+from interlock.policy.stops.stop_gate import decide as decide_stop
+from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used, words_of
+from interlock.service.policies.policy_simulation import (
+    Policies,
+    step_said,
+    stop_signals,
+    used_by,
+    weighed,
+)
+from interlock.service.records.prices import Prices
+
+_MICRO: Final = 1_000_000
+_RAN: Final = Said(Decision.ALLOW)
+_TAKEN: Final = Said(StepDecision.CONTINUE)
+_UNGOVERNED: Final = Facts()
+
+
+def simulated_past(run: PastRun, path: str, policies: Policies) -> Tally:
+    """Return what both policies come to on one run; its steps are used up."""
+    return _PastSimulation(run, path, policies).told()
+
+
+class _PastSimulation:
+    """Follows one run."""
+
+    def __init__(self, run: PastRun, path: str, policies: Policies) -> None:
+        self._run, self._path, self._policies = run, path, policies
+        self._counts = RunTally()
+        if run.success is not None:
+            self._counts.went = Went.WELL if run.success else Went.BADLY
+        self._first = None if policies.before is None else _watch(policies.before)
+        self._second = _watch(policies.after)
+        self._turns = TurnEnds(run.model)
+        self._prices = Prices(policies.after.config.budgets.prices)
+        self._differing = frozenset(filter(policies.differ_on, AnswerKind))
+        self._place = 0
+
+    def told(self) -> Tally:
+        for step in self._run.steps:
+            self._place += 1
+            self._take(step)
+        self._end_turn(self._turns.end())
+        return self._counts.close()
+
+    def _take(self, step: PastStep) -> None:
+        if step.action is not None and step.ran:
+            self._compare(
+                AnswerKind.ACTION,
+                step,
+                lambda _now: _RAN,
+                partial(_call_said, step.action),
+                partial(_call_words, step.action, self._policies.after),
+            )
+        before = None if self._first is None else self._first.after(step)
+        after = self._second.after(step)
+        self._end_turn(self._turns.add(step, self._second.seen))
+        if after is not None:
+            self._step(step, _TAKEN if before is None else step_said(before), step_said(after))
+        self._spend(step)
+
+    def _step(self, step: PastStep, before: Said, after: Said) -> None:
+        if self._is_counted(step):
+            words = partial(_words, step.text or step.tool or "", self._policies.after)
+            self._counts.compare(AnswerKind.STEP, before, after, self._at(step), words)
+
+    def _end_turn(self, ended: TurnEnd | None) -> None:
+        if ended is not None:
+            self._compare(
+                AnswerKind.STOP,
+                ended.step,
+                _ended,
+                partial(_turn_said, ended.context),
+                partial(_words, ended.step.text, self._policies.after),
+            )
+
+    def _compare(
+        self,
+        kind: AnswerKind,
+        step: PastStep,
+        happened: Callable[[Said], Said],
+        said: Callable[[CompiledPolicy], Said],
+        words: Callable[[], str],
+    ) -> None:
+        if not self._is_counted(step):
+            return
+        before, after = self._policies[:2]
+        second = said(after)
+        if before is None:
+            first = happened(second)
+        else:
+            first = said(before) if kind in self._differing else second
+        self._counts.compare(kind, first, second, self._at(step), words)
+
+    def _is_counted(self, step: PastStep) -> bool:
+        return step.at is None or step.at >= self._policies.since
+
+    def _at(self, step: PastStep) -> Place:
+        return Place(self._run.id, path=self._path, line=step.line or self._place)
+
+    def _spend(self, step: PastStep) -> None:
+        usage = step.usage
+        if usage is None:
+            tokens = step.tokens or 0
+            self._counts.spend(Used(tokens=tokens, unpriced=tokens))
+            return
+        at = None if step.at is None else datetime.fromtimestamp(step.at / _MICRO, UTC)
+        cost = self._prices.cost_micros(step.model or self._run.model, usage, at=at)
+        self._counts.spend(used_by(usage, cost))
+
+
+def _watch(policy: CompiledPolicy) -> Watch:
+    return Watch(policy.config.steps, policy.config.loops)
+
+
+def _call_said(action: Action, policy: CompiledPolicy) -> Said:
+    settled = settle(judge(action, policy).findings, _UNGOVERNED, policy, policy.hash)
+    return Said(settled.decision, weighed(settled.verdict.findings))
+
+
+def _turn_said(context: StopContext, policy: CompiledPolicy) -> Said:
+    decision = decide_stop(context, policy.config.stops)
+    answer = TurnAnswer.CONTINUE if decision.goes_on else TurnAnswer.FINISH
+    if decision.would_have is not None:
+        answer = TurnAnswer.UNCHECKED
+    return Said(answer, tuple(stop_signals(decision)))
+
+
+def _ended(now: Said) -> Said:
+    """Return how a turn ended that nobody kept from it, given what is said to it now."""
+    is_sent_on = now.answer is TurnAnswer.CONTINUE
+    return now._replace(answer=TurnAnswer.UNCHECKED) if is_sent_on else now
+
+
+def _call_words(action: Action, policy: CompiledPolicy) -> str:
+    """Return a call as it may be shown: without credentials."""
+    inspection = inspect(action, policy)
+    return words_of(recordable_action(inspection, verdict_of(inspection)).action)
+
+
+def _words(text: str, policy: CompiledPolicy) -> str:
+    """Return how a text ends, without credentials."""
+    return recordable_text(text, policy)
