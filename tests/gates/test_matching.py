@@ -181,6 +181,13 @@ def test_a_protected_branch_stands_where_a_rule_says_so():
     assert not _hits(conditions, "tool a:feature", branches=["Main", "live"])
 
 
+def test_where_no_branch_is_protected_a_rule_about_those_is_about_none():
+    conditions = 'programs = ["tool"]\noperands = ["{branch}", "*:{branch}"]'
+
+    assert not _hits(conditions, "tool feature", branches=[])
+    assert not _hits(conditions, "tool", branches=[])
+
+
 def test_a_rule_that_is_off_is_not_in_the_book():
     pack = _pack('programs = ["tool"]')
 

@@ -47,7 +47,9 @@ class Matcher:
         self._verbs = _by_length([verb for verb in rule.verbs if "*" not in verb])
         self._unless_verbs = _by_length(rule.unless_verbs)
         self._wild_verbs = [tuple(verb.split()) for verb in rule.verbs if "*" in verb]
-        self._operands = _globs(_with_branches(rule.operands, branches))
+        # Where no branch is protected, a rule about those is about none, not about all.
+        named = _with_branches(rule.operands, branches)
+        self._operands = WordSet(named) if rule.operands else None
         self._unless_operands = _globs(rule.unless_operands)
         self._last_operand = _globs(rule.last_operand)
         self._words = _globs(rule.words)
@@ -271,11 +273,13 @@ class Rulebook:
         return matchers
 
     def _sort_by_verb(self, program: str) -> dict[str | None, list[Matcher]]:
-        by_verb = self._by_verb.setdefault(program, {})
+        by_verb: dict[str | None, list[Matcher]] = {}
         for rule_id in self._ids_by_program[program]:
             verbs = {verb.partition(" ")[0] for verb in self.rules[rule_id].verbs}
             for verb in verbs if verbs and "*" not in verbs else (None,):
                 by_verb.setdefault(verb, []).append(self._matcher(rule_id))
+        # Only what is whole is kept: if a rule breaks the reader, it does so every time.
+        self._by_verb[program] = by_verb
         return by_verb
 
     def _matcher(self, rule_id: str) -> Matcher:
