@@ -24,7 +24,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
 # What was compiled once need not be compiled again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test browser suite check lint types bench fuzz soak docs dist clean constraints test-llm test-clients
+.PHONY: help install run test browser suite check lint types bench scoreboard fuzz soak docs dist clean constraints test-llm test-clients
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -118,6 +118,9 @@ types: $(STAMP)
 
 bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
 	@$(BIN)/python benchmarks/run.py
+
+scoreboard: $(STAMP)  ## Measure every kind of decision on labelled data (DATA=FOLDER), as docs/scoreboard.md
+	@$(BIN)/python benchmarks/scoreboard.py --remember build/peers $(if $(DATA),--data '$(DATA)') $(ARGS)
 
 fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded
 	@$(BIN)/python benchmarks/fuzz.py

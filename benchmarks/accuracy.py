@@ -1,15 +1,12 @@
 """How often are commands judged right? Against a labelled set, with intervals and every miss.
 
-Reads `$INTERLOCK_SHARED/data/commands.dev.jsonl.gz` when that variable is set; the data is
-optional and not part of the project.
+Reads `commands*.jsonl` or `.jsonl.gz` in `$INTERLOCK_SHARED/data` when that variable is set; the
+data is optional and not part of the project.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,21 +14,48 @@ from pathlib import Path
 import msgspec
 
 from interlock import Decision, Verdict, evaluate_command
+from labelled_data import data_path, read
+from rates import rate
+from speed import NAIVE
 
 ALARMS = frozenset((Decision.REQUIRE_CONFIRMATION, Decision.BLOCK))
+_EXECUTED = "executed"
+_PACK = "pack"
+_CORE = "core."
 
 
 class Row(msgspec.Struct, frozen=True):
     """One labelled command."""
 
-    id: str
     command: str
     label: str
-    tier: str
-    domain: str
-    source: str
-    gold: bool
+    tier: str = "own"
+    domain: str = "not told"
+    source: str = "own"
+    gold: bool = True
     rule: str | None = None
+    scope: str | None = None
+
+    @property
+    def is_dangerous(self) -> bool:
+        """Whether an alarm is right, without doubt."""
+        return self.gold and self.label == "block" and self.tier != _EXECUTED
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether an alarm is wrong, without doubt."""
+        return self.gold and self.label == "allow" and self.tier != _EXECUTED
+
+    @property
+    def was_executed(self) -> bool:
+        """Whether an agent really ran it, and nothing destructive is known of it."""
+        return self.tier == _EXECUTED and self.label == "allow"
+
+    @property
+    def is_core(self) -> bool:
+        """Whether it destroys, or nearly, by the shell, by files or by Git: no vendor's tool."""
+        of_core = self.scope != _PACK or (self.rule or "").startswith(_CORE)
+        return self.domain == "destructive" and of_core
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -55,7 +79,7 @@ def main() -> None:
 
 def print_report(*, with_mistakes: bool) -> None:
     """Judge every labelled command and print how that went."""
-    path = data_path()
+    path = data_path("commands")
     if path is None:
         print("accuracy: skipped: set INTERLOCK_SHARED (see benchmarks/README.md)")
         return
@@ -66,27 +90,32 @@ def print_report(*, with_mistakes: bool) -> None:
         print(line)
 
 
-def data_path() -> Path | None:
-    """Return where the labelled commands lie, if they are there."""
-    shared = os.environ.get("INTERLOCK_SHARED")
-    path = Path(shared) / "data" / "commands.dev.jsonl.gz" if shared else None
-    return path if path is not None and path.exists() else None
-
-
 def rows_of(path: Path) -> list[Row]:
     """Read the labelled commands."""
-    decoder = msgspec.json.Decoder(Row)
-    with gzip.open(path) as lines:
-        return [decoder.decode(line) for line in lines]
+    return read(path, row_from_json).rows
+
+
+def row_from_json(line: bytes) -> Row:
+    """Return a row; a field that is null is as good as left out."""
+    told = msgspec.json.decode(line, type=dict[str, object])
+    return msgspec.convert({name: each for name, each in told.items() if each is not None}, Row)
+
+
+def raises_alarm(command: str) -> bool:
+    """Tell whether Interlock would ask a person, or refuse."""
+    return evaluate_command(command).decision in ALARMS
+
+
+def matches_naive(command: str) -> bool:
+    """Tell whether one regular expression would raise an alarm."""
+    return NAIVE.search(command) is not None
 
 
 def report(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield the rates: caught of what must be caught, alarms on what must pass."""
-    dangerous = gold(judged, "block")
-    harmless = gold(judged, "allow")
-    executed = [
-        each for each in judged if each.row.tier == "executed" and each.row.label == "allow"
-    ]
+    dangerous = [each for each in judged if each.row.is_dangerous]
+    harmless = [each for each in judged if each.row.is_harmless]
+    executed = [each for each in judged if each.row.was_executed]
     yield rate("caught, gold block rows", [each.alarm for each in dangerous], goal=">= 95 %")
     yield rate("false alarms, gold allow rows", [each.alarm for each in harmless], goal="<= 1.5 %")
     yield rate("alarms, executed allow rows", [each.alarm for each in executed], goal="<= 0.5 %")
@@ -105,43 +134,15 @@ def report(judged: Sequence[Judged]) -> Iterator[str]:
         yield f"  not scored: {tier} rows labelled {label}: {count} {decision}"
 
 
-def gold(judged: Sequence[Judged], label: str) -> list[Judged]:
-    """Return the rows that count, by label."""
-    return [each for each in judged if each.row.gold and each.row.label == label]
-
-
-def rate(name: str, outcomes: Sequence[bool], goal: str = "") -> str:
-    """Return a rate with its 95 % interval (Wilson)."""
-    total = len(outcomes)
-    hits = sum(outcomes)
-    low, high = interval(hits, total)
-    share = hits / total if total else 0.0
-    wanted = f"  goal {goal}" if goal else ""
-    return f"{name:44} {hits:5}/{total:<5} {share:7.2%}  [{low:.2%}, {high:.2%}]{wanted}"
-
-
-def interval(hits: int, total: int) -> tuple[float, float]:
-    """Return the Wilson score interval at 95 %."""
-    if not total:
-        return 0.0, 1.0
-    z = 1.96
-    share = hits / total
-    centre = share + z * z / (2 * total)
-    spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    scale = 1 + z * z / total
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
-
-
 def mistakes(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield every missed danger and every alarm on what should pass."""
-    for each in gold(judged, "block"):
-        if not each.alarm:
+    for each in judged:
+        if each.row.is_dangerous and not each.alarm:
             rule = (each.row.rule or "")[:40]
             decision = each.verdict.decision.value
             yield f"MISSED {each.row.source[:12]:12} {decision:6} {rule:40} {each.row.command!r}"
     for each in judged:
-        harmless = each.row.label == "allow" and (each.row.gold or each.row.tier == "executed")
-        if harmless and each.alarm:
+        if (each.row.is_harmless or each.row.was_executed) and each.alarm:
             spoke = ",".join(finding.rule for finding in each.verdict.findings)[:60]
             where = f"{each.row.tier[:8]:8} {each.row.source[:12]:12}"
             yield f"ALARM  {where} {spoke:60} {each.row.command[:300]!r}"

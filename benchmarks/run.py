@@ -47,7 +47,7 @@ def main() -> None:
     print("\n# Accuracy")
     accuracy.print_report(with_mistakes=True)
     print("\n# Steps: which runs are stuck")
-    step_accuracy.print_report()
+    step_accuracy.main()
     print("\n# Stops: which turns are done")
     stop_accuracy.print_report(with_mistakes=False)
 

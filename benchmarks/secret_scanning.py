@@ -20,7 +20,7 @@ _PACKS = Path(__file__).parents[1] / "src/interlock/secrets/packs"
 _KIB = 1024
 _MIB = 1024 * 1024
 
-_NAIVE = re.compile(
+NAIVE = re.compile(
     r"(?:api[_-]?key|secret|password|passwd|pwd|token|bearer)\s*[:=]\s*['\"]?[^\s'\"]{8,}"
     r"|-----BEGIN (?:\w+ )?PRIVATE KEY-----|sk-\w{20,}|gh[pousr]_\w{36}|npm_\w{36}|AKIA\w{16}",
     re.IGNORECASE,
@@ -117,7 +117,7 @@ def ratios(scanner: SecretScanner) -> dict[str, float]:
     ours = _median(lambda: scanner.scan(text), 200)
     return {
         "detect-secrets": _detect_secrets_time(text) / ours,
-        "naive regular expression": _median(lambda: _NAIVE.findall(text), 50) / ours,
+        "naive regular expression": _median(lambda: NAIVE.findall(text), 50) / ours,
     }
 
 

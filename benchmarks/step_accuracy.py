@@ -2,43 +2,48 @@
 
     python benchmarks/step_accuracy.py
 
-Reads `$INTERLOCK_SHARED/data/trajectories.dev.jsonl.gz` when that variable is set; the data is
-optional and not part of the project. Beside Interlock stand simple detectors on the same runs:
-fixed step limits, exact repeats, and the slope of spending in two readings. A run counts as held
-at the first step whose score reaches the detector's limit; what comes after that step is saved.
+Reads `trajectories*.jsonl` or `.jsonl.gz` in `$INTERLOCK_SHARED/data` when that variable is set;
+the data is optional and not part of the project. Beside Interlock stand simple detectors on the
+same runs: fixed step limits, exact repeats, and the slope of spending in two readings. A run counts
+as held at the first step whose score reaches the detector's limit; what comes after that step is
+saved.
 
-Tokens are counted twice. Plain: what each step adds, a quarter of its characters. With context:
-what the model was given and made, as told, or else everything before the step and the step, since
-every step sends the whole conversation again.
+Tokens are counted three times. Recorded: what the run itself tells that its model was given and
+made, of the runs that tell. Plain: what each step adds, a quarter of its characters. With context:
+everything before the step and the step, since every step sends the whole conversation again.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from accuracy import interval
 from interlock.adapters.histories.own_rows import OwnRun, run_from_json
-from interlock.backtest.hindsight import judged, observations
+from interlock.backtest.hindsight import Watch, judged, observations
 from interlock.model.past_run import PastStep
 from interlock.model.progress_meter import Kind
+from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.step_figures import budget_slope
-from tradeoff_picture import Curve, Point, picture
+from labelled_data import data_path, read
+from rates import Rate
+from tradeoff_picture import Curve, Point
 
-PICTURE: Final = Path(__file__).parent.parent / "docs" / "pictures" / "steps-tradeoff.svg"
 ENDS_ON_SUCCESS: Final = "intercode"
 """Sources of this name end a run when it succeeds: their lengths say nothing."""
 CHARACTERS_PER_TOKEN: Final = 4
 SLOPE_STEPS: Final = 10
 PEOPLE: Final = frozenset(("user", "human"))
+PAUSE_SCORES: Final = (40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 150, 200)
+"""The grid of `loops.pause-score-percent` that a threshold is chosen from."""
+STEP_FIELDS: Final = (
+    "i", "role", "turn", "text", "text_len", "tool", "args", "args_h", "result_excerpt", "result_h",
+    "result_len", "err", "finish_reason", "tokens", "cost", "ts",
+)  # fmt: skip
+"""What a detector is told of a step."""
 
 Scores = Sequence[float]
 
@@ -46,29 +51,51 @@ Scores = Sequence[float]
 class Outcome(msgspec.Struct, frozen=True):
     """What is known of a run besides its steps; no detector sees it."""
 
-    source: str
-    success: bool | None
     steps: tuple[Size, ...]
+    success: bool | None = None
+    source: str = "own"
+    group: str | None = None
 
 
 class Size(msgspec.Struct, frozen=True):
     """How long the texts of a step really were."""
 
+    text: str | None = None
     text_len: int | None = None
     args: str | None = None
+    result_excerpt: str | None = None
     result_len: int | None = None
+
+    @property
+    def tokens(self) -> float:
+        """Roughly what the step adds to the conversation."""
+        said = len(self.text or "") if self.text_len is None else self.text_len
+        came = len(self.result_excerpt or "") if self.result_len is None else self.result_len
+        return (said + len(self.args or "") + came) / CHARACTERS_PER_TOKEN
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """What each step costs, counted in three ways."""
+
+    recorded: tuple[float, ...]
+    """As told; empty where the run tells nothing."""
+    plain: tuple[float, ...]
+    with_context: tuple[float, ...]
 
 
 class Past(msgspec.Struct, frozen=True):
-    """A past run with its outcome."""
+    """A past run with its outcome, and how every detector judged it."""
 
-    run: OwnRun
     source: str
-    success: bool
-    plain: tuple[float, ...]
-    """Tokens that each step adds."""
-    with_context: tuple[float, ...]
-    """Tokens that each step costs."""
+    group: str
+    """The task: runs of one task are alike."""
+    success: bool | None
+    steps: int
+    tokens: Tokens
+    scores: Mapping[str, Scores]
+    """By the name of the detector, one after every step."""
+    paused: tuple[int | None, ...] = ()
+    """Where the gate pauses or stops it, at each pause score of a grid."""
 
     @property
     def ends_on_success(self) -> bool:
@@ -95,53 +122,47 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
-    """Print how every detector does, and draw the trade-off."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--picture", type=Path, default=PICTURE, help="where the picture goes")
-    print_report(parser.parse_args().picture)
-
-
-def print_report(where: Path = PICTURE) -> None:
-    """Judge every run with every detector, print how that went and draw the picture."""
-    path = data_path()
+    """Print how every detector does."""
+    path = data_path("trajectories")
     if path is None:
         print("trajectories: skipped: set INTERLOCK_SHARED (see benchmarks/README.md)")
         return
-    runs = past_runs(path)
-    scored = {each: [(past, each.scores(past.run)) for past in runs] for each in DETECTORS}
-    for line in report(scored):
+    runs = [each for each in read(path, past_from_json).rows if each.success is not None]
+    for line in report(runs):
         print(line)
-    where.parent.mkdir(parents=True, exist_ok=True)
-    where.write_text(picture(curves(scored), goal=Point(0.01, 0.15)), encoding="utf-8")
-    print(f"\nthe trade-off is drawn in {where.name}")
 
 
-def data_path() -> Path | None:
-    """Return where the runs lie, if they are there."""
-    shared = os.environ.get("INTERLOCK_SHARED")
-    path = Path(shared) / "data" / "trajectories.dev.jsonl.gz" if shared else None
-    return path if path is not None and path.exists() else None
+def past_from_json(line: bytes, pause_scores: Sequence[int] = ()) -> Past:
+    """Read a run and have every detector judge it, and the gate at each of some pause scores."""
+    run, outcome = run_from_json(line), msgspec.json.decode(line, type=Outcome)
+    return Past(
+        source=outcome.source,
+        group=outcome.group or run.id,
+        success=outcome.success,
+        steps=len(run.steps),
+        tokens=_tokens(run, [each.tokens for each in outcome.steps]),
+        scores={each.name: tuple(each.scores(run)) for each in DETECTORS},
+        paused=tuple(paused_at(run, each) for each in pause_scores),
+    )
 
 
-def past_runs(path: Path) -> list[Past]:
-    """Read the runs whose outcome is known."""
-    decoder = msgspec.json.Decoder(Outcome)
-    with gzip.open(path) as lines:
-        told = [(decoder.decode(line), run_from_json(line)) for line in lines]
-    return [
-        past(run, outcome, success=outcome.success)
-        for outcome, run in told
-        if outcome.success is not None
-    ]
+def question_from_json(line: bytes) -> Mapping[str, object]:
+    """Return what another tool is told of a run: its steps, and nothing of how it ended."""
+    run = msgspec.json.decode(line, type=dict[str, object])
+    steps = msgspec.convert(run["steps"], list[dict[str, object]])
+    return {"steps": [{name: step[name] for name in STEP_FIELDS if name in step} for step in steps]}
 
 
-def past(run: OwnRun, outcome: Outcome, *, success: bool) -> Past:
-    """Return a run with what each of its steps cost."""
-    added = [
-        sum((size.text_len or 0, len(size.args or ""), size.result_len or 0)) / CHARACTERS_PER_TOKEN
-        for size in outcome.steps
-    ]
-    return Past(run, outcome.source, success, tuple(added), tuple(with_context(run.steps, added)))
+def _tokens(run: OwnRun, added: Sequence[float]) -> Tokens:
+    recorded = tuple(float(step.tokens or 0) for step in run.steps)
+    return Tokens(
+        recorded if any(recorded) else (),
+        tuple(added),
+        tuple(
+            0.0 if _is_said_to_it(step) else context
+            for step, context in zip(run.steps, accumulate(added), strict=True)
+        ),
+    )
 
 
 def with_context(steps: Sequence[PastStep], added: Sequence[float]) -> Iterator[float]:
@@ -152,7 +173,21 @@ def with_context(steps: Sequence[PastStep], added: Sequence[float]) -> Iterator[
         if known:
             yield tokens or 0
         else:
-            yield 0 if step.role in PEOPLE and step.tool is None else context
+            yield 0 if _is_said_to_it(step) else context
+
+
+def _is_said_to_it(step: PastStep) -> bool:
+    return step.role in PEOPLE and step.tool is None
+
+
+def paused_at(run: OwnRun, pause_score_percent: int) -> int | None:
+    """Return the step after which the gate pauses or stops a run, at some pause score."""
+    watch = Watch(Steps(), Loops(pause_score_percent=pause_score_percent))
+    for place, step in enumerate(run.steps):
+        answer = watch.after(step)
+        if answer is not None and answer.decision.rank >= StepDecision.PAUSE.rank:
+            return place
+    return None
 
 
 def our_scores(run: OwnRun) -> Scores:
@@ -215,34 +250,34 @@ DETECTORS: Final = (
 )
 
 
-def report(scored: dict[Detector, list[tuple[Past, Scores]]]) -> Iterator[str]:
+def report(runs: Sequence[Past]) -> Iterator[str]:
     """Yield a table of every detector at its usual limits, and ours for each source."""
-    for title, chosen in (("all runs", False), (f"without {ENDS_ON_SUCCESS}", True)):
+    without = [each for each in runs if not each.ends_on_success]
+    for title, chosen in (("all runs", runs), (f"without {ENDS_ON_SUCCESS}", without)):
         yield f"\n{title}"
         yield HEADING
-        for detector, runs in scored.items():
+        for detector in DETECTORS:
             for limit in detector.limits:
-                rows = held(runs, limit)
-                kept = [each for each in rows if not (chosen and each.past.ends_on_success)]
-                yield row(f"{detector.name} {limit:g}", kept)
+                yield row(f"{detector.name} {limit:g}", held(chosen, detector, limit))
     yield "\ninterlock, by source"
     yield HEADING
-    ours = held(scored[DETECTORS[0]], 1.0)
-    for source in sorted({each.past.source for each in ours}):
-        yield row(source, [each for each in ours if each.past.source == source])
+    for source in sorted({each.source for each in runs}):
+        own = [each for each in runs if each.source == source]
+        yield row(source, held(own, DETECTORS[0], 1.0))
 
 
 HEADING: Final = (
     f"{'':30} {'false stops':>24} {'caught of failed':>26}   after the signal, of failed (of"
-    " caught): steps, tokens plain, tokens with context"
+    " caught): tokens recorded, plain, with context"
 )
 
 
-def held(runs: Sequence[tuple[Past, Scores]], limit: float) -> list[Held]:
+def held(runs: Sequence[Past], detector: Detector, limit: float) -> list[Held]:
     """Return where each run was first held."""
     return [
-        Held(past, next((place for place, each in enumerate(scores) if each >= limit), None))
-        for past, scores in runs
+        Held(past, next((at for at, each in enumerate(scores) if each >= limit), None))
+        for past in runs
+        for scores in (past.scores[detector.name],)
     ]
 
 
@@ -252,63 +287,61 @@ def row(name: str, runs: Sequence[Held]) -> str:
     failed = [each for each in runs if not each.past.success]
     caught = [each for each in failed if each.at is not None]
     shares = ", ".join(
-        f"{saved(failed, cost):6.1%} ({saved(caught, cost):4.0%})"
-        for cost in (one_each, plain_tokens, context_tokens)
+        f"{saved(failed, cost):6.1%} ({saved(caught, cost):4.0%})" for cost in COSTS.values()
     )
-    return f"{name:30} {rate(good):>24} {rate(failed):>26}   {shares}"
+    return f"{name:30} {_rate(good):>24} {_rate(failed):>26}   {shares}"
 
 
-def rate(runs: Sequence[Held]) -> str:
+def _rate(runs: Sequence[Held]) -> str:
     """Return how many were held, with the 95 % interval."""
-    hits, total = sum(each.at is not None for each in runs), len(runs)
-    if not total:
-        return "-"
-    low, high = interval(hits, total)
-    return f"{hits}/{total} {hits / total:.1%} [{low:.1%}, {high:.1%}]"
+    counted = Rate.of(each.at is not None for each in runs)
+    low, high = counted.interval
+    return f"{counted.hits}/{counted.total} {counted.share:.1%} [{low:.1%}, {high:.1%}]"
 
 
-def one_each(past: Past) -> Sequence[float]:
-    """Count steps."""
-    return [1.0] * len(past.run.steps)
+Cost = Callable[[Past], Sequence[float]]
+COSTS: Final[Mapping[str, Cost]] = {
+    "recorded": lambda past: past.tokens.recorded,
+    "plain": lambda past: past.tokens.plain,
+    "with context": lambda past: past.tokens.with_context,
+}
 
 
-def plain_tokens(past: Past) -> Sequence[float]:
-    """Count the tokens that each step adds."""
-    return past.plain
+def parts(runs: Sequence[Held], cost: Cost) -> list[tuple[str, float, float]]:
+    """Return for each run that tells its cost: its group, what came after the signal, and all."""
+    return [
+        (each.past.group, sum(told[each.at + 1 :]) if each.at is not None else 0.0, sum(told))
+        for each in runs
+        if (told := cost(each.past))
+    ]
 
 
-def context_tokens(past: Past) -> Sequence[float]:
-    """Count the tokens that each step costs."""
-    return past.with_context
-
-
-def saved(runs: Sequence[Held], cost: Callable[[Past], Sequence[float]]) -> float:
+def saved(runs: Sequence[Held], cost: Cost) -> float:
     """Return the share of what the runs cost that comes after the signal."""
-    total = sum(sum(cost(each.past)) for each in runs)
-    after = sum(sum(cost(each.past)[each.at + 1 :]) for each in runs if each.at is not None)
-    return after / total if total else 0.0
+    told = parts(runs, cost)
+    total = sum(whole for _, _, whole in told)
+    return sum(part for _, part, _ in told) / total if total else 0.0
 
 
-def curves(scored: dict[Detector, list[tuple[Past, Scores]]]) -> list[Curve]:
+def curves(runs: Sequence[Past]) -> list[Curve]:
     """Return the trade-off of every detector: caught and saved against false stops."""
     return [
         Curve(
             detector.name,
-            [point(held(runs, limit)) for limit in detector.sweep],
-            [point(held(runs, limit)) for limit in detector.limits],
+            [point(held(runs, detector, limit)) for limit in detector.sweep],
+            [point(held(runs, detector, limit)) for limit in detector.limits],
         )
-        for detector, runs in scored.items()
+        for detector in DETECTORS
     ]
 
 
 def point(runs: Sequence[Held]) -> Point:
     """Return one point of a trade-off."""
-    good = [each.at is not None for each in runs if each.past.success]
     failed = [each for each in runs if not each.past.success]
     return Point(
-        sum(good) / len(good),
-        sum(each.at is not None for each in failed) / len(failed),
-        saved(failed, context_tokens),
+        Rate.of(each.at is not None for each in runs if each.past.success).share,
+        Rate.of(each.at is not None for each in failed).share,
+        saved(failed, COSTS["with context"]),
     )
 
 

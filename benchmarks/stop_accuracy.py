@@ -3,32 +3,42 @@
     python benchmarks/stop_accuracy.py            rates, cost of a decision, and every mistake
     python benchmarks/stop_accuracy.py --brief    without the mistakes
 
-Reads `$INTERLOCK_SHARED/data/stops.dev.jsonl.gz` (and `sessions.dev.jsonl.gz` for what evidence is
-worth) when that variable is set; the data is optional and not part of the project.
+Reads `stops*.jsonl` or `.jsonl.gz` in `$INTERLOCK_SHARED/data` (and `sessions*` for what evidence
+is worth) when that variable is set; the data is optional and not part of the project. Files may
+come from other formats: those of chats know no `finish_reason`.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import os
 import re
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from accuracy import rate
 from clock import line, median_us
 from interlock.model.stop import StopContext
 from interlock.policy.config.stop_section import DEFAULT, SEED, Stops
 from interlock.policy.stops.stop_gate import decide
 from interlock.policy.stops.stop_row import context_from_row
+from labelled_data import data_folder, data_path, files_of, lines_of, read
+from rates import rate
 
-FED = ("text", "last_event", "finish_reason", "tool_ratio", "n_prev_turns", "model")
+FED: Final = ("text", "last_event", "finish_reason", "tool_ratio", "n_prev_turns", "model")
 """What a decision is told; everything else in a row is the evidence of its label."""
+GROUPS: Final = {
+    ("continue", "counterfactual"): "continue",
+    ("continue", "strong"): "premature",
+    ("finish", "strong"): "strong",
+    ("finish", "medium"): "medium",
+    ("finish", "ask"): "ask",
+}
+"""Which rows count, by label and strength; weak and ambiguous ones do not."""
+UNFINISHED: Final = ("continue", "premature")
+CONTINUE_AT: Final = (40, 45, 50, 55, 60, 65, 70, 75, 80, 90, 100)
+"""The grid of `stops.continue-at` that a threshold is chosen from."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -36,7 +46,14 @@ class Row(msgspec.Struct, frozen=True):
 
     source: str
     group: str
+    """What the label says; empty where it does not count."""
+    fed: Mapping[str, object]
     context: StopContext
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it must not be sent on."""
+        return self.group not in UNFINISHED
 
 
 Judge = Callable[[StopContext], bool]
@@ -51,44 +68,54 @@ def main() -> None:
 
 def print_report(*, with_mistakes: bool) -> None:
     """Judge every labelled end of a turn and print how that went."""
-    path = data_path("stops.dev.jsonl.gz")
-    if path is None:
+    paths = files_of("stops", data_folder())
+    if not paths:
         print("stops: skipped: set INTERLOCK_SHARED (see benchmarks/README.md)")
         return
-    rows = [row for raw in raw_rows(path) if (row := row_of(raw)) is not None]
-    for text in (*report(rows), *cost(rows), *evidence_report()):
+    files = [(path.name, counted(read(path, row_from_json).rows)) for path in paths]
+    rows = [row for _, own in files for row in own]
+    for name, own in files:
+        print(f"\n# {name}")
+        for text in report(own):
+            print(text)
+    for text in (*cost(rows), *evidence_report()):
         print(text)
     for text in mistakes(rows) if with_mistakes else ():
         print(text)
 
 
-def data_path(name: str) -> Path | None:
-    """Return where a file of labelled data lies, if it is there."""
-    shared = os.environ.get("INTERLOCK_SHARED")
-    path = Path(shared) / "data" / name if shared else None
-    return path if path is not None and path.exists() else None
+def row_from_json(line: bytes) -> Row:
+    """Return a labelled end of a turn."""
+    raw = msgspec.json.decode(line, type=dict[str, object])
+    fed = {field: raw.get(field) for field in FED}
+    labelled = (str(raw.get("label")), str(raw.get("strength", "strong")))
+    return Row(str(raw.get("source", "own")), GROUPS.get(labelled, ""), fed, context_from_row(fed))
 
 
-def raw_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows as they are stored."""
-    with gzip.open(path) as lines:
-        for each in lines:
-            yield msgspec.json.decode(each)
-
-
-def row_of(raw: Mapping[str, Any]) -> Row | None:
-    """Return a row that counts; weak and ambiguous labels do not."""
-    group = {"counterfactual": "continue", "strong": "strong", "medium": "medium", "ask": "ask"}
-    name = group.get(raw["strength"])
-    if name is None:
-        return None
-    context = context_from_row({field: raw.get(field) for field in FED})
-    return Row(raw["source"], name, context)
+def counted(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that count."""
+    return [row for row in rows if row.group]
 
 
 def ours(settings: Stops) -> Judge:
     """Return the gate under a profile."""
     return lambda context: decide(context, settings).goes_on
+
+
+def goes_on_by(context: StopContext) -> Mapping[str, bool]:
+    """Return what the default profile, the seed's and the original formula say, by name."""
+    return {name: judge(context) for name, judge in JUDGES.items()}
+
+
+def goes_on_at(context: StopContext) -> tuple[bool, ...]:
+    """Return whether a turn is sent on, at each threshold of the grid."""
+    return tuple(
+        decide(
+            context,
+            msgspec.structs.replace(DEFAULT, continue_at=at, warn_at=min(at, DEFAULT.warn_at)),
+        ).goes_on
+        for at in CONTINUE_AT
+    )
 
 
 INTENT = (
@@ -124,14 +151,16 @@ def holds(text: str, phrases: str) -> bool:
     return any(phrase in text for phrase in re.split(r",(?! )", phrases))
 
 
+JUDGES: Final[Mapping[str, Judge]] = {
+    "default profile": ours(DEFAULT),
+    "seed profile, with vetoes": ours(SEED),
+    "the original formula": original,
+}
+
+
 def report(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the rates of each judge, in all and by source."""
-    judges = (
-        ("default profile", ours(DEFAULT)),
-        ("seed profile, with vetoes", ours(SEED)),
-        ("the original formula", original),
-    )
-    for name, judge in judges:
+    for name, judge in JUDGES.items():
         judged = [(row, judge(row.context)) for row in rows]
         yield f"\n## {name}"
         yield from rates(judged, with_goals=True)
@@ -144,6 +173,7 @@ def rates(judged: Sequence[tuple[Row, bool]], *, with_goals: bool = False) -> It
     """Yield recall on continues and false continues on each kind of finish."""
     kinds = (
         ("recall, counterfactual continues", ("continue",), ">= 60 %"),
+        ("recall, really premature", ("premature",), ""),
         ("false continues, finish strong", ("strong",), ""),
         ("false continues, finish medium", ("medium",), ""),
         ("false continues, finish strong+medium", ("strong", "medium"), "<= 3 %"),
@@ -169,11 +199,11 @@ def cost(rows: Sequence[Row]) -> Iterator[str]:
 
 def evidence_report() -> Iterator[str]:
     """Yield how often evidence is on record in mid-run, and at ends that a person accepted."""
-    path = data_path("sessions.dev.jsonl.gz")
+    path = data_path("sessions")
     if path is None:
         return
     found: dict[tuple[str, str], list[bool]] = {}
-    for session in raw_rows(path):
+    for session in map(msgspec.json.decode, lines_of(path)):
         for moment, todo, check in moments(session["steps"]):
             for kind, holds_now in (("open to-do", todo), ("failing check", check)):
                 if holds_now is not None:
@@ -217,9 +247,9 @@ def mistakes(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         decision = decide(row.context, DEFAULT)
         end = " ".join((row.context.text or "").split())[-160:]
-        if decision.goes_on and row.group != "continue":
+        if decision.goes_on and row.is_finished:
             yield f"FALSE CONTINUE {row.group:7} {row.source[:12]:12} {decision.score:3} {end!r}"
-        elif not decision.goes_on and row.group == "continue":
+        elif not decision.goes_on and not row.is_finished:
             veto = decision.veto.value if decision.veto else ""
             yield f"MISSED {row.source[:12]:12} {decision.score:3} {veto:14} {end!r}"
 

@@ -10,11 +10,12 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from accuracy import data_path, rows_of
+from accuracy import rows_of
 from clock import line
 from interlock import evaluate_command, load_policy
 from interlock.commands.analysis import CommandAnalysis
 from interlock.policy.actions.inspection import lowered
+from labelled_data import data_path
 from speed import NAIVE
 
 SLOWEST = 5
@@ -24,7 +25,7 @@ _UNREADABLE = "it is not a complete shell command"
 
 def main() -> None:
     """Print a row for each way of reading the lines, and the slowest that cannot be read."""
-    path = data_path()
+    path = data_path("commands")
     if path is None:
         print("no corpus: set INTERLOCK_SHARED")
         return
