@@ -2,8 +2,8 @@
 
 Nobody may keep real credentials, so that they are made anew for each run, the same ones every
 time. Some are made from Interlock's own rules: that shows that the rules do what they say. Some are
-made from ways of writing, without a look at any rule: a word that names a credential, something
-between, and a random value. Data of one's own counts more than both.
+made from ways of writing, some of them known to be missed: a word that names a credential,
+something between, and a random value. Data of one's own counts more than both.
 """
 
 from __future__ import annotations
