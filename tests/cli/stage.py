@@ -34,7 +34,7 @@ _FILES = {
     "edits.json": {"edits": [{"path": "app.py", "old": "x = 1", "new": "x = 2"}]},
     "event.json": {"branch": "main"},
     "runs.jsonl": {"run_id": "a1", "steps": [{"role": "user", "text": "fix the test"}]},
-    "turns.jsonl": {"id": 1, "text": "Now let me run the tests:"},
+    "turns.jsonl": {"id": 1, "text": "Now let me run the tests:", "label": "continue"},
     "questions.jsonl": {"id": 1, "command": "ls"},
 }
 
@@ -53,6 +53,7 @@ def a_stage(words: Sequence[str], place: str, folder: Path) -> Generator[Stage]:
     """Set up what the example of a command needs."""
     for name, value in _FILES.items():
         (folder / name).write_text(json.dumps(value) + "\n")
+    (folder / "outcomes.csv").write_text("run_id,outcome\na1,success\n")
     (folder / "verdict.txt").write_text("PASS - every case is covered\n")
     (folder / "note.txt").write_text("look at it\n")
     (folder / "app.py").write_text("x = 1\n")
@@ -70,6 +71,11 @@ def _nothing(_stack: ExitStack, _place: str, _folder: Path) -> Stage:
 def _a_story(_stack: ExitStack, place: str, _folder: Path) -> Stage:
     story = a_story(place)
     return Stage({RUN: story.checkout, APPROVAL: story.approval})
+
+
+def _a_kept_story(stack: ExitStack, place: str, folder: Path) -> Stage:
+    a_repository(folder, notes="first\n")
+    return _a_story(stack, place, folder)
 
 
 def _a_question(stack: ExitStack, place: str, _folder: Path) -> Stage:
@@ -195,6 +201,7 @@ _STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
     "rules": _nothing,
     "check": _nothing,
     "backtest": _nothing,
+    "calibrate": _a_kept_story,
     "completion": _nothing,
     "help": _nothing,
     "tour": _nothing,

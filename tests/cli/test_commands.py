@@ -38,6 +38,7 @@ Ask:
   rules            List the rules, and what the policy makes of each.
   simulate         Try a policy on past runs: which answers would change.
   backtest         Judge past steps, or past ends of turns, from JSON lines.
+  calibrate        Choose thresholds that keep a promise, from past runs.
   tour             Take the guided tour; nothing of yours is touched.
 
 Run:

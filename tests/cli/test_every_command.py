@@ -31,6 +31,11 @@ CODES = {
     # Nothing is installed on the stage, which is what it is there to tell.
     "interlock doctor": ExitCode.FAILED,
     "interlock doctor --json": ExitCode.FAILED,
+    # One run proves nothing, which is what it says.
+    "interlock calibrate": ExitCode.MISUSED,
+    "interlock calibrate runs.jsonl --outcomes outcomes.csv": ExitCode.MISUSED,
+    "interlock calibrate runs.jsonl --git . --promise 5 --svg curve.svg": ExitCode.MISUSED,
+    "interlock calibrate --turns turns.jsonl --patch calibrated.toml": ExitCode.MISUSED,
     # They go on until they are told to end.
     "interlock tail": 128 + signal.SIGTERM,
     "interlock tail R4X9TM --since-start": 128 + signal.SIGTERM,
@@ -354,6 +359,7 @@ BAD = {
     "rules show": (["rules", "show", "git.push-forse"], "did you mean `git.push-force`?"),
     "backtest steps": (["backtest", "steps", "nowhere.jsonl"], "'nowhere.jsonl': No such file"),
     "backtest stops": (["backtest", "stops", "nowhere.jsonl"], "`nowhere.jsonl` cannot be read"),
+    "calibrate": (["calibrate", "nowhere.jsonl"], "`nowhere.jsonl` is not there: name a history"),
     "run": (["run", "--", "nowhere"], "no program `nowhere` to run: see `PATH`"),
     "run observe": (["run", "observe", _OTHER, "R4X9TM", "--exit-code", "0"], "`redis://`"),
     "mcp": (["mcp"], "name one server: `--url URL`, or its command behind `--`"),

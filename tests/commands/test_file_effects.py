@@ -43,6 +43,11 @@ from commands.lines import effects_in
         ("tee x", ["overwrite x in project"]),
         ("tee -a x", ["append x in project"]),
         ("interlock --ledger l.db ledger backup x", ["append x in project"]),
+        (
+            "interlock calibrate runs.jsonl --promise 5 --svg a.svg --patch=b.toml",
+            ["overwrite b.toml in project", "overwrite a.svg in project"],
+        ),
+        ("interlock calibrate runs.jsonl --outcomes o.csv", []),
         ("interlock ledger info x", []),
         ("sed -i s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
         ("sed --in-place=.bak s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),

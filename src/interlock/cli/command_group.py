@@ -20,6 +20,7 @@ GROUPS: Final = {
         "audit": "Audit past sessions: what would have been asked or stopped.",
         "simulate": "Try a policy on past runs: which answers would change.",
         "backtest": "Judge past steps, or past ends of turns, from JSON lines.",
+        "calibrate": "Choose thresholds that keep a promise, from past runs.",
         "tour": "Take the guided tour; nothing of yours is touched.",
     },
     "Run": {
@@ -92,6 +93,7 @@ _HOMES: Final = {
         ("commands.audit_command", "audit"),
         ("commands.past_run_commands", "backtest replay"),
         ("commands.simulate_command", "simulate"),
+        ("calibrate.calibrate_command", "calibrate"),
         ("commands.operator_commands", "setup operator"),
         ("commands.access_commands", "token login"),
         ("commands.ledger_commands", "verify ledger"),

@@ -172,9 +172,12 @@ def _split(run: Execution) -> Iterator[Effect]:
     return run.effects(EffectKind.OVERWRITE, ())
 
 
-def _ledger_backup(run: Execution) -> Iterator[Effect]:
-    """`interlock ledger backup` writes a new file."""
+def _own_files(run: Execution) -> Iterator[Effect]:
+    """`interlock ledger backup` writes a new file, and `calibrate` those that it is told to."""
     verbs = [word.text for word in run.operands[:2]]
+    if verbs[:1] == ["calibrate"]:
+        written = run.invocation.all_values("--patch", "--svg")
+        return run.effects(EffectKind.OVERWRITE, written)
     return run.effects(EffectKind.APPEND, run.operands[2:] if verbs == ["ledger", "backup"] else [])
 
 
@@ -339,7 +342,7 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "dd": _dd,
     "tee": _tee,
     "split": _split,
-    "ledger-backup": _ledger_backup,
+    "own-files": _own_files,
     "edit-in-place": _in_place,
     "awk": _awk,
     "permit": _permissions,

@@ -1,0 +1,1 @@
+"""`interlock calibrate`: thresholds that keep a promise."""

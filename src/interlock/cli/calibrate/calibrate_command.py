@@ -1,0 +1,338 @@
+"""`interlock calibrate`: thresholds that past runs with known outcomes speak for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import IO, Final, cast
+
+import click
+import msgspec
+
+from interlock import settings
+from interlock.adapters.histories.own_rows import run_from_json
+from interlock.backtest.calibrate.calibration_report import (
+    NO_MARKS,
+    KnownOutcomes,
+    calibration_report,
+)
+from interlock.backtest.calibrate.kept_work import KeptWork
+from interlock.backtest.calibrate.outcomes import marks_in, outcomes_in
+from interlock.backtest.calibrate.recorded_cases import recorded_run, recorded_runs
+from interlock.backtest.calibrate.scored_run import ScoredRun
+from interlock.backtest.calibrate.turn_points import Labelled, labelled_row
+from interlock.backtest.run_scorer import scored_run
+from interlock.cli.calibrate.calibration_page import calibration_lines, patch_of
+from interlock.cli.calibrate.calibration_picture import picture
+from interlock.cli.call.exit_code import ExitCode
+from interlock.cli.call.ledger_access import reading_ledger
+from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
+from interlock.cli.text.render import escape
+from interlock.cli.text.tables import progress
+from interlock.descriptors import READING, check_is_regular
+from interlock.errors import InputError
+from interlock.model.past_run import PastRun, Unread
+from interlock.policy.config.document import Policy
+from interlock.policy.config.stop_section import Stops
+from interlock.ports import HistoryReader
+from interlock.service.audits import AuditFolder
+
+_ABOUT: Final = """\
+Choose thresholds that keep a promise, from past runs.
+
+PATHs are histories, or folders of them; without any, the runs of the ledger are taken. How a run
+ended is known from --outcomes, from your marks of audits, from the history itself, from the
+checks in the ledger, or from --git: was the work kept? The promise is a rate of good runs that
+would be held by mistake; it counts as kept where the exact 95 % interval ends at or below it.
+
+It prints the curve, the chosen point and a patch for your policy file. It changes nothing.
+
+\b
+  run_id,outcome                        the rows of --outcomes, as CSV or JSON lines
+  a1,success
+
+\b
+  {"text": "Done.", "label": "finish"}  the rows of --turns, as JSON lines
+
+Exit code: 0, or 2 when there is too little to conclude from.
+
+Examples:
+  interlock calibrate
+  interlock calibrate runs.jsonl --outcomes outcomes.csv
+  interlock calibrate runs.jsonl --git . --promise 5 --svg curve.svg
+  interlock calibrate --turns turns.jsonl --patch calibrated.toml
+"""
+_MOST_BYTES: Final = 1024 * 1024 * 1024
+_LONGEST_LINE: Final = 256 * 1024 * 1024
+_BEGINNING: Final = 64 * 1024
+_MOST_NAMED: Final = 5
+_FILE: Final = click.Path(path_type=Path)
+
+
+@ledger_call("calibrate", help=_ABOUT)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=_FILE)
+@click.option("--outcomes", metavar="FILE", type=_FILE, help="How runs ended: CSV or JSON lines.")
+@click.option(
+    "--turns", metavar="FILE", type=_FILE, multiple=True, help="Ends of turns with a label."
+)
+@click.option("--recorded", is_flag=True, help="Take the runs of the ledger as well.")
+@click.option(
+    "--git", "repository", metavar="REPO", type=_FILE, help="Ask git whether the work was kept."
+)
+@click.option(
+    "--kept-days",
+    metavar="DAYS",
+    type=click.IntRange(0, 3650),
+    default=7,
+    show_default=True,
+    help="How many days work must have stood to count as kept.",
+)
+@click.option("--no-marks", is_flag=True, help="Leave your marks of audits aside.")
+@click.option(
+    "--leave-out", metavar="GLOB", multiple=True, help="Leave out runs by their id or group."
+)
+@click.option(
+    "--promise",
+    metavar="PERCENT",
+    type=click.FloatRange(0.01, 50),
+    default=2.5,
+    show_default=True,
+    help="The share of good runs that may be held.",
+)
+@click.option("--svg", metavar="FILE", type=_FILE, help="Draw the curve there.")
+@click.option("--patch", metavar="FILE", type=_FILE, help="Write the patch there, as TOML.")
+@policy_options
+@click.pass_context
+def calibrate_command(
+    context: click.Context,
+    *,
+    paths: Sequence[Path],
+    outcomes: Path | None,
+    turns: Sequence[Path],
+    recorded: bool,
+    repository: Path | None,
+    kept_days: int,
+    no_marks: bool,
+    leave_out: Sequence[str],
+    promise: float,
+    svg: Path | None,
+    patch: Path | None,
+) -> None:
+    """Choose thresholds."""
+    policy = chosen_policy()
+    unread: list[Unread] = []
+    known = _known(outcomes, repository, kept_days, unread, with_marks=not no_marks)
+    ends = [each for path in turns for each in _turns(path, policy.config.stops, unread)]
+    runs = _scored(paths, policy.config, unread, with_ledger=recorded or not (paths or turns))
+    report = calibration_report(
+        [run for run in runs if not _is_left_out(run.id, run.group, leave_out)],
+        [each for each in ends if not _is_left_out(each.id, each.group, leave_out)],
+        known,
+        policy.config,
+        promise=promise / 100,
+        rules=policy.rulebook.rules,
+        unread=unread,
+    )
+    _write(svg, lambda: picture(report))
+    _write(patch, lambda: patch_of(report))
+    _name_unread(unread)
+    show(report, calibration_lines(report))
+    context.exit(ExitCode.ALLOWED if report.is_conclusive else ExitCode.MISUSED)
+
+
+def _is_left_out(name: str, group: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(each, glob) for each in (name, group) for glob in globs)
+
+
+def _known(
+    outcomes: Path | None,
+    repository: Path | None,
+    days: int,
+    unread: list[Unread],
+    *,
+    with_marks: bool,
+) -> KnownOutcomes:
+    given: Mapping[str, bool] = {}
+    if outcomes is not None:
+        text = _whole(outcomes)
+        given, bad = outcomes_in(text, str(outcomes))
+        unread += bad
+        if not given:
+            reason = f"line {bad[0].line}: {bad[0].reason}" if bad else "it is empty"
+            raise InputError(f"`{outcomes}` has no outcome: {reason}")
+    marks = NO_MARKS
+    if with_marks:
+        folder = AuditFolder(settings.current_audit_folder())
+        marks = marks_in(folder.marks().values())
+    known = KnownOutcomes(given=given, marks=marks)
+    if repository is None:
+        return known
+    kept = KeptWork(repository, os.environ, days=days)
+    return msgspec.structs.replace(known, kept=kept.of)
+
+
+def _scored(
+    paths: Sequence[Path], policy: Policy, unread: list[Unread], *, with_ledger: bool
+) -> Iterator[ScoredRun]:
+    files = [(path, reader) for path, reader in _files(paths, unread)]
+    total = sum(path.stat().st_size for path, _ in files)
+    with progress("reading") as advance:
+        done = 0
+        for path, reader in files:
+            for run in reader.runs(path, unread.append):
+                yield scored_run(run, policy)
+                advance(done, total)
+            done += path.stat().st_size
+    if with_ledger:
+        with reading_ledger() as ledger, progress("reading the ledger", long=50) as advance:
+            rows = list(recorded_runs(ledger.rows))
+            for place, row in enumerate(rows):
+                yield recorded_run(ledger.rows, row, policy)
+                advance(place + 1, len(rows))
+
+
+def _files(paths: Sequence[Path], unread: list[Unread]) -> Iterator[tuple[Path, HistoryReader]]:
+    """Yield every file that can be read, with whoever reads it."""
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"`{path}` is not there: name a history, or a folder of them")
+        found = False
+        inside = sorted(each for each in path.rglob("*") if each.is_file())
+        for file in inside if path.is_dir() else [path]:
+            reader = _reader(file)
+            if reader is not None:
+                found = True
+                yield file, reader
+            elif not path.is_dir():
+                unread.append(Unread(path=str(file), reason="no history of a known format"))
+        if path.is_dir() and not found:
+            unread.append(Unread(path=str(path), reason="no history in this folder"))
+
+
+def _reader(file: Path) -> HistoryReader | None:
+    with suppress(OSError), _opened(file) as lines:
+        beginning = lines.read(_BEGINNING)
+        return next((each for each in READERS if each.reads(file, beginning)), None)
+    return None
+
+
+class _OwnRows:
+    """Reads Interlock's own rows: one line of JSON is a run."""
+
+    name = "interlock"
+    version = 1
+
+    def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:  # noqa: ARG002 - nobody keeps them anywhere in particular
+        """Return nowhere."""
+        return ()
+
+    def reads(self, path: Path, beginning: bytes) -> bool:
+        """Whether it is one, by its name and its first character."""
+        return ".jsonl" in path.suffixes and beginning.lstrip()[:1] == b"{"
+
+    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
+        """Yield each run; a line that is none is told of."""
+        for number, line in _lines(path):
+            try:
+                run = run_from_json(line)
+            except InputError as error:
+                unread(Unread(path=str(path), line=number, reason=str(error)))
+                continue
+            head = cast("Mapping[str, object]", json.loads(line))
+            success = head.get("success")
+            yield msgspec.structs.replace(
+                run,
+                id=run.id or f"{path.name}:{number}",
+                client=_plain(head.get("client") or head.get("source")),
+                model=_plain(head.get("model")) or None,
+                group=_plain(head.get("group")),
+                success=success if isinstance(success, bool) else None,
+            )
+
+
+READERS: Final[Sequence[HistoryReader]] = (_OwnRows(),)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:
+    for number, line in _lines(path):
+        try:
+            labelled = labelled_row(_row(line), stops, number)
+        except InputError as error:
+            unread.append(Unread(path=str(path), line=number, reason=str(error)))
+            continue
+        if labelled is not None:
+            yield labelled
+
+
+def _row(line: bytes) -> Mapping[str, object]:
+    try:
+        row = cast("object", json.loads(line))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise InputError("not an object with `text` and `label`")
+    return cast("Mapping[str, object]", row)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        with _opened(path) as file:
+            number = 0
+            while line := file.readline(_LONGEST_LINE):
+                number += 1
+                if line.strip():
+                    yield number, line
+    except (OSError, EOFError) as error:
+        raise InputError(f"`{path}` cannot be read: {_reason(error)}") from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    descriptor = os.open(path, READING)
+    try:
+        check_is_regular(descriptor, most=_MOST_BYTES)
+    except OSError:
+        os.close(descriptor)
+        raise
+    file = os.fdopen(descriptor, "rb")
+    return cast("IO[bytes]", gzip.open(file)) if path.suffix == ".gz" else file
+
+
+def _whole(path: Path) -> str:
+    try:
+        with _opened(path) as file:
+            return file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"`{path}` cannot be read: not UTF-8") from error
+    except (OSError, EOFError) as error:
+        raise InputError(f"`{path}` cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | EOFError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _write(path: Path | None, text: Callable[[], str]) -> None:
+    if path is not None:
+        try:
+            path.write_text(text(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"`{path}` cannot be written: {error.strerror}") from error
+
+
+def _name_unread(unread: Iterable[Unread]) -> None:
+    """Say which rows and files were left out."""
+    listed = list(unread)
+    for each in listed[:_MOST_NAMED]:
+        place = each.path if each.line is None else f"{each.path}:{each.line}"
+        click.echo(escape(f"left out: {place}: {each.reason}"), err=True)
+    if len(listed) > _MOST_NAMED:
+        click.echo(f"left out: {len(listed) - _MOST_NAMED:,} more", err=True)
