@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Final, cast
@@ -34,7 +34,7 @@ from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
 from interlock.cli.text.render import escape
 from interlock.cli.text.tables import progress
-from interlock.descriptors import READING, check_is_regular
+from interlock.descriptors import READING, check_is_regular, opened
 from interlock.errors import InputError
 from interlock.model.past_run import PastRun, Unread
 from interlock.policy.config.document import Policy
@@ -127,7 +127,7 @@ def calibrate_command(
     policy = chosen_policy()
     unread: list[Unread] = []
     known = _known(outcomes, repository, kept_days, unread, with_marks=not no_marks)
-    ends = [each for path in turns for each in _turns(path, policy.config.stops, unread)]
+    ends = [each for path in turns for each in calibrate_turns(path, policy.config.stops, unread)]
     runs = _scored(paths, policy.config, unread, with_ledger=recorded or not (paths or turns))
     report = calibration_report(
         [run for run in runs if not _is_left_out(run.id, run.group, leave_out)],
@@ -262,7 +262,8 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:
+def calibrate_turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:
+    """Yield the ends of turns of a file; a row that is none is noted."""
     for number, line in _lines(path):
         try:
             labelled = labelled_row(_row(line), stops, number)
@@ -295,15 +296,16 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"`{path}` cannot be read: {_reason(error)}") from error
 
 
-def _opened(path: Path) -> IO[bytes]:
-    descriptor = os.open(path, READING)
-    try:
+@contextmanager
+def _opened(path: Path) -> Generator[IO[bytes]]:
+    with opened(path, READING) as descriptor:
         check_is_regular(descriptor, most=_MOST_BYTES)
-    except OSError:
-        os.close(descriptor)
-        raise
-    file = os.fdopen(descriptor, "rb")
-    return cast("IO[bytes]", gzip.open(file)) if path.suffix == ".gz" else file
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            if path.suffix != ".gz":
+                yield file
+                return
+            with gzip.open(file) as unpacked:
+                yield cast("IO[bytes]", unpacked)
 
 
 def _whole(path: Path) -> str:

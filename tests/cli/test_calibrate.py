@@ -1,0 +1,296 @@
+"""`interlock calibrate`: files in, a curve, a point and a patch out; and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from backtest.past_runs import run_of
+from cli.asking import interlock
+from interlock.backtest.calibrate.calibration import Conclusion
+from interlock.backtest.calibrate.calibration_report import KnownOutcomes, calibration_report
+from interlock.backtest.calibrate.scored_run import ScoredRun
+from interlock.backtest.calibrate.turn_points import Labelled
+from interlock.backtest.run_scorer import scored_run
+from interlock.cli.calibrate.calibrate_command import READERS, calibrate_turns
+from interlock.cli.call.exit_code import ExitCode
+from interlock.model.audit import Mark, Moment, MomentKind
+from interlock.model.past_run import PastRun, Unread
+from interlock.service.audits import AuditFolder
+from interlock.service.policies.policy_files import default_policy
+from interlock.settings import current_audit_folder
+
+POLICY = default_policy().config
+PROMISE = 0.025
+
+
+def rows_of(run: PastRun, **fields: object) -> dict[str, object]:
+    """Return a run as a line of our own format has it."""
+    steps = [
+        {"role": each.role, "text": each.text}
+        if each.tool is None
+        else {
+            "role": "assistant",
+            "tool": each.tool,
+            "args": each.arguments,
+            "result_excerpt": each.result,
+            "tokens": {"in": each.tokens},
+        }
+        for each in run.steps
+    ]
+    return {"run_id": run.id, "success": run.success, "steps": steps, **fields}
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a history: good runs that try three times and go on, failed ones that do not."""
+    (folder := tmp_path / "here").mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    dice = random.Random(7)
+    rows = [
+        rows_of(
+            run_of(dice, number, times=3 if number % 4 == 0 else 1, success=True),
+            source="made" if number % 2 else "other",
+            model="m-1",
+        )
+        for number in range(160)
+    ] + [
+        rows_of(run_of(dice, 160 + number, times=6, success=False), source="made", model="m-1")
+        for number in range(30)
+    ]
+    path = folder / "runs.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    return path
+
+
+def test_it_prints_the_point_the_curve_and_the_patch(history: Path) -> None:
+    result = interlock("calibrate", str(history))
+
+    assert result.exit_code == ExitCode.ALLOWED, result
+    assert "instead of 100" in result.stdout
+    assert "0 of 160 (0.00 %) good runs held" in result.stdout
+    assert "30 of 30 (100.0 %) failed runs" in result.stdout
+    assert "40 held by mistake and 30 caught at 100" in result.stdout
+    assert "not searched" in result.stdout
+    assert "by agent" in result.stdout
+    assert "66 more are needed" in result.stdout
+    assert "[loops]\n  pause-score-percent = " in result.stdout
+
+
+def test_it_writes_a_picture_and_a_patch_and_touches_nothing_else(history: Path) -> None:
+    result = interlock("calibrate", str(history), "--svg", "c.svg", "--patch", "p.toml", "--json")
+    told = json.loads(result.stdout)
+    chosen = told["steps"]["chosen"]["threshold"]
+
+    patch = tomllib.loads(Path("p.toml").read_text())
+    assert patch["loops"] == {"pause-score-percent": chosen}
+    assert 101 < chosen <= 205
+    root = ET.fromstring(Path("c.svg").read_text())
+    titles = [each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(each.startswith(f"{chosen}: 0 of 160 held by mistake") for each in titles)
+    assert "prefers-color-scheme: dark" in Path("c.svg").read_text()
+    assert sorted(each.name for each in Path().iterdir()) == ["c.svg", "p.toml", "runs.jsonl.gz"]
+
+
+def test_nothing_to_change_is_said_in_the_patch_as_well(history: Path) -> None:
+    Path("own.toml").write_text("version = 1\n[loops]\npause-score-percent = 150\n")
+    result = interlock("calibrate", str(history), "--policy", "own.toml", "--patch", "p.toml")
+
+    assert "150, as it is" in result.stdout
+    assert (
+        "nothing to change" in Path("p.toml").read_text()
+        or "loops" not in Path("p.toml").read_text()
+    )
+
+
+def test_too_few_runs_are_refused_with_how_many_it_takes(history: Path) -> None:
+    result = interlock("calibrate", str(history), "--promise", "1")
+
+    assert result.exit_code == ExitCode.MISUSED
+    assert "160 good runs are too few, 368 are needed to promise 1.00 %" in result.stdout
+
+
+def test_a_promise_that_every_value_breaks_is_told(history: Path) -> None:
+    Path("own.toml").write_text("version = 1\n[steps]\nmax-total = 2\n")
+    result = interlock("calibrate", str(history), "--policy", "own.toml")
+
+    assert result.exit_code == ExitCode.ALLOWED, "the ends of turns still tell something"
+    assert "160 of 160 (100.0 %)" in " ".join(result.stdout.split())
+    assert "promise less" in result.stdout
+
+
+def test_outcomes_of_a_file_count_before_the_history(history: Path) -> None:
+    Path("o.csv").write_text("run_id,outcome\nr1,failure\nr2,nonsense\n")
+    result = interlock("calibrate", str(history), "--outcomes", "o.csv", "--json")
+
+    assert json.loads(result.stdout)["outcomes"] == {"file": 1, "history": 189}
+    assert "left out: o.csv:3: how run `r2` ended is `nonsense`" in result.stderr
+
+
+def test_runs_are_left_out_by_their_ids(history: Path) -> None:
+    result = interlock("calibrate", str(history), "--leave-out", "r1*", "--json")
+
+    assert json.loads(result.stdout)["runs"] == 190 - 1 - 10 - 90
+
+
+def test_marks_of_audits_count(history: Path) -> None:
+    folder = AuditFolder(current_audit_folder())
+    for number in range(6):
+        moment = Moment(
+            id=f"m{number}", kind=MomentKind.ACTION, decision="block", rule="git.push-force",
+            weight=1, text="", why="", client="c", run="r", path="p", step=1,
+        )  # fmt: skip
+        folder.mark(moment, Mark.WRONG, by="ann", at=1)
+    told = interlock("calibrate", str(history))
+    without = interlock("calibrate", str(history), "--no-marks")
+
+    assert "wrong 6 of 6 (100.0 %)" in told.stdout
+    assert 'git.push-force" = "warn"' in told.stdout
+    assert "git.push-force" not in without.stdout
+
+
+def test_turns_with_a_label_are_taken(tmp_path: Path) -> None:
+    rows = [
+        *[{"text": "All is done.", "label": "finish"}] * 150,
+        *[{"text": "Now let me run the tests:", "label": "continue"}] * 20,
+        {"text": "Hm.", "label": "finish", "strength": "weak"},
+    ]
+    path = tmp_path / "turns.jsonl"
+    bad = ['["no row"]', "{", '{"text": "x"}', '{"text": 1, "label": "finish"}', "[]", "{}"]
+    path.write_text("\n".join([*map(json.dumps, rows), *bad]))
+    result = interlock("calibrate", "--turns", str(path))
+
+    assert result.exit_code == ExitCode.ALLOWED, result
+    assert "170 ends with a label" in result.stdout
+    assert "60, as it is" in result.stdout
+    assert "20 of 20 (100.0 %) unfinished turns" in result.stdout
+    assert "no other points catch more beyond chance" in result.stdout
+    assert f"{path}:172: not an object with `text` and `label`" in result.stderr
+    assert f"{path}:173: not JSON: " in result.stderr
+    assert "left out: 1 more" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere.jsonl"], "`nowhere.jsonl` is not there: name a history"),
+        (["--turns", "nowhere.jsonl"], "`nowhere.jsonl` cannot be read: No such file"),
+        (["--turns", "."], "`.` cannot be read: "),
+        (["--turns", "cut.jsonl.gz"], "`cut.jsonl.gz` cannot be read: "),
+        (["runs.jsonl", "--outcomes", "nowhere"], "`nowhere` cannot be read: No such file"),
+        (["runs.jsonl", "--outcomes", "empty"], "`empty` has no outcome: it is empty"),
+        (["runs.jsonl", "--outcomes", "bytes"], "`bytes` cannot be read: not UTF-8"),
+        (["runs.jsonl", "--outcomes", "runs.jsonl"], "`runs.jsonl` has no outcome: line 1: how"),
+        (["runs.jsonl", "--git", "."], "is not in a git repository"),
+        (["runs.jsonl", "--svg", "no/where.svg"], "`no/where.svg` cannot be written: No such"),
+        (["runs.jsonl", "--promise", "0"], "0.0 is not in the range"),
+        (["runs.jsonl", "--promise", "x"], "'x' is not a valid float"),
+    ],
+)
+def test_bad_input_is_told(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.jsonl").write_text('{"run_id": "a1", "steps": []}\n')
+    Path("cut.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 1000)[:-12])
+    Path("empty").touch()
+    Path("bytes").write_bytes(b"\xff\xfe\xff")
+    result = interlock("calibrate", *words)
+
+    assert result.exit_code == ExitCode.MISUSED
+    assert told in result.stderr
+    assert result.stdout == ""
+
+
+def test_what_is_no_history_is_named_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    Path("some").mkdir()
+    Path("some/a.jsonl").write_text('{"steps": []}\nnonsense\n{"steps": 1}\n')
+    Path("some/notes.txt").write_text("nothing")
+    Path("notes.txt").write_text("nothing")
+    result = interlock("calibrate", "empty", "some", "notes.txt")
+
+    assert result.exit_code == ExitCode.MISUSED
+    assert "empty: no history in this folder" in result.stderr
+    assert "some/a.jsonl:2: not JSON" in result.stderr
+    assert "notes.txt: no history of a known format" in result.stderr
+    assert "0 good runs are too few" in result.stdout
+
+
+def test_the_ledger_is_taken_with_histories_only_where_it_is_wanted(
+    history: Path, place: str
+) -> None:
+    result = interlock("calibrate", str(history), "--recorded", "--ledger", "nowhere.db")
+
+    assert result.exit_code != ExitCode.ALLOWED
+    assert "nowhere.db" in result.stderr
+
+
+# The defaults are what is chosen on the development data.
+
+
+def shared(name: str) -> Path:
+    folder = os.environ.get("INTERLOCK_SHARED")
+    if not folder:
+        pytest.skip("set INTERLOCK_SHARED to hold the defaults against the development data")
+    return Path(folder) / "data" / name
+
+
+@pytest.fixture(scope="module")
+def trajectories() -> list[ScoredRun]:
+    bad: list[Unread] = []
+    path = shared("trajectories.dev.jsonl.gz")
+    (reader,) = READERS
+    found = [scored_run(run, POLICY) for run in reader.runs(path, bad.append)]
+    assert bad == []
+    return found
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    ["-", "agentdojo", "intercode", "moatless", "openhands", "tau-bench", "tau2", "who-and-when"],
+)
+def test_the_default_of_the_step_gate_is_the_chosen_point(
+    trajectories: list[ScoredRun], left_out: str
+) -> None:
+    runs = [run for run in trajectories if not run.agent.startswith(left_out)]
+    report = calibration_report(runs, [], KnownOutcomes(), POLICY, promise=PROMISE)
+
+    assert report.steps is not None
+    assert report.steps.conclusion is Conclusion.KEPT
+    assert report.steps.chosen is not None
+    assert report.steps.chosen.threshold == POLICY.loops.pause_score_percent
+    assert report.steps.chosen.bound <= PROMISE
+
+
+@pytest.fixture(scope="module")
+def turns() -> list[Labelled]:
+    names = ("stops.dev.jsonl.gz", "stops.chat.dev.jsonl.gz")
+    return [each for name in names for each in calibrate_turns(shared(name), POLICY.stops, [])]
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    ["-", "chat", "agentdojo", "entire-claude", "entire-codex", "moatless", "openhands", "tau"],
+)
+def test_the_defaults_of_the_stop_gate_are_the_chosen_point(
+    turns: list[Labelled], left_out: str
+) -> None:
+    ends = [each for each in turns if not each.agent.startswith(left_out)]
+    report = calibration_report([], ends, KnownOutcomes(), POLICY, promise=PROMISE)
+
+    assert report.stops is not None
+    assert report.stops.points == {}
+    assert report.stops.threshold.conclusion is Conclusion.KEPT
+    assert report.stops.threshold.now.threshold == POLICY.stops.continue_at
