@@ -8,7 +8,7 @@ from gates.policies import gates_with
 from interlock import CommandAction, TokenUsage
 from interlock.backtest.past_simulation import simulated_past
 from interlock.model.past_run import PastRun, PastStep
-from interlock.model.simulation import AnswerKind, Simulation, Went
+from interlock.model.policy_comparison import AnswerKind, Simulation, Went
 from interlock.service.policies.policy_simulation import Policies
 from secret_generator import from_template
 

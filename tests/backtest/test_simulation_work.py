@@ -16,7 +16,7 @@ from interlock.backtest.audit_work import HistoryFile, found_files
 from interlock.backtest.simulation_work import Amount, active_runs, simulate
 from interlock.errors import InterlockError
 from interlock.model.past_run import PastRun, PastStep, Unread
-from interlock.model.simulation import Simulation
+from interlock.model.policy_comparison import Simulation
 from interlock.service.policies.policy_simulation import Policies
 from service.ledgers import SECOND, HandClock, in_memory
 

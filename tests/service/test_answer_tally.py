@@ -6,7 +6,7 @@ import pytest
 
 from interlock import CommandAction, EditAction, ToolAction
 from interlock.model.past_run import Unread
-from interlock.model.simulation import AnswerKind, TurnAnswer, Went
+from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Ranked
 from interlock.service.policies.answer_tally import (

@@ -16,7 +16,7 @@ from interlock.backtest.turn_ends import TurnEnd, TurnEnds
 from interlock.model.action import Action
 from interlock.model.facts import Facts
 from interlock.model.past_run import PastRun, PastStep
-from interlock.model.simulation import AnswerKind, TurnAnswer, Went
+from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
 from interlock.model.step import StepDecision
 from interlock.model.stop import StopContext
 from interlock.model.verdict import Decision

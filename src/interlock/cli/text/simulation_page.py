@@ -7,14 +7,14 @@ from typing import Final
 
 from interlock.cli.text.render import Line, Span, Tone, heading_lines, text_width
 from interlock.cli.text.tables import Column, Row, table_lines
-from interlock.model.short_code import code_of
-from interlock.model.simulation import (
+from interlock.model.policy_comparison import (
     AnswerKind,
     ChangedAnswer,
     SimulatedSide,
     Simulation,
     Went,
 )
+from interlock.model.short_code import code_of
 from interlock.model.verdict import Decision
 from interlock.views import units
 

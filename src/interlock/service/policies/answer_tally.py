@@ -10,8 +10,7 @@ import msgspec
 
 from interlock.model.action import Action, CommandAction, EditAction, call_text
 from interlock.model.past_run import Unread
-from interlock.model.recommendation import Evidence, SimulatedEffect
-from interlock.model.simulation import (
+from interlock.model.policy_comparison import (
     AnswerCount,
     AnswerKind,
     ChangedAnswer,
@@ -22,6 +21,7 @@ from interlock.model.simulation import (
     TurnAnswer,
     Went,
 )
+from interlock.model.recommendation import Evidence, SimulatedEffect
 from interlock.model.step import StepDecision
 from interlock.model.verdict import Decision, Ranked
 from interlock.policy.config.complaints import one_line

@@ -20,9 +20,9 @@ from interlock.model.arbitration import Course, Ruling
 from interlock.model.budget import TokenUsage
 from interlock.model.control_state import meter_with_words
 from interlock.model.own_places import OwnPlaces
+from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
 from interlock.model.recommendation import PatchOperation, SimulatedEffect
 from interlock.model.run import RunState, folded
-from interlock.model.simulation import AnswerKind, TurnAnswer, Went
 from interlock.model.step import ContinueDecision, StepContext
 from interlock.model.stop import StopDecision
 from interlock.model.verdict import Decision, Finding

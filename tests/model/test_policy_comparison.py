@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlock.model.simulation import (
+from interlock.model.policy_comparison import (
     AnswerCount,
     AnswerKind,
     HeldRuns,
