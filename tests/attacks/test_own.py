@@ -73,6 +73,7 @@ _OPERATORS = (
     "ledger repair", "ledger anchor", "setup", "operator", "policy adopt", "loop freeze",
     "loop unfreeze", "loop cancel", "recommendations apply", "recommendations dismiss",
     "recommendations undo", "token", "login", "ledger archive", "install", "uninstall", "mcp trust",
+    "audit mark",
 )  # fmt: skip
 
 

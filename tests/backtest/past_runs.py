@@ -41,12 +41,12 @@ def a_call(
 
 def a_message(text: str, **more: object) -> PastStep:
     """Return what the agent said without calling anything."""
-    return PastStep(text=text, finish_reason="end_turn", **more)  # pyright: ignore[reportArgumentType]
+    return PastStep(text=text, finish_reason="end_turn", **more)  # pyright: ignore[reportArgumentType] - as it is named
 
 
 def a_person(text: str, **more: object) -> PastStep:
     """Return what a person typed."""
-    return PastStep(role="user", text=text, **more)  # pyright: ignore[reportArgumentType]
+    return PastStep(role="user", text=text, **more)  # pyright: ignore[reportArgumentType] - as it is named
 
 
 def a_run(steps: Iterable[PastStep], **more: object) -> PastRun:
@@ -58,4 +58,4 @@ def a_run(steps: Iterable[PastStep], **more: object) -> PastRun:
         "workspace": HOME,
         **more,
     }
-    return PastRun(steps=iter(steps), **fields)  # pyright: ignore[reportArgumentType]
+    return PastRun(steps=iter(steps), **fields)  # pyright: ignore[reportArgumentType] - as it is named

@@ -11,7 +11,7 @@ import pytest
 
 from gates.policies import gates_with
 from interlock import Interlock, TokenUsage
-from interlock.adapters.histories.histories import known_readers
+from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files
 from interlock.backtest.simulation_work import Amount, active_runs, simulate
 from interlock.errors import InterlockError

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from backtest.past_runs import run_of
+from backtest.made_steps import run_of
 from cli.asking import interlock
 from interlock.backtest.calibrate.calibration import Conclusion
 from interlock.backtest.calibrate.calibration_report import KnownOutcomes, calibration_report

@@ -24,6 +24,7 @@ Usage: interlock [OPTIONS] COMMAND [ARGS]...
     interlock tour                    see it at work
     interlock install claude-code     have an agent ask before it acts
     interlock check git push --force  ask about one command
+    interlock audit                   see what your agents did so far
     interlock approvals               what waits for you
     interlock serve                   all of it in a browser
 
@@ -36,9 +37,10 @@ Ask:
   check            Ask whether a command, a tool call or an edit may happen.
   explain          Explain why a call was refused, or a run paused or stopped.
   rules            List the rules, and what the policy makes of each.
+  audit            Audit past sessions: what would have been asked or stopped.
   simulate         Try a policy on past runs: which answers would change.
-  backtest         Judge past steps, or past ends of turns, from JSON lines.
   calibrate        Choose thresholds that keep a promise, from past runs.
+  backtest         Judge past steps, or past ends of turns, from JSON lines.
   tour             Take the guided tour; nothing of yours is touched.
 
 Run:

@@ -11,7 +11,7 @@ import pytest
 from clients.jail import Played, Step
 from clients.jailed_client import CLIENTS, PROMPT, JailedClient, client_in_jail
 from histories.written_history import ReadRun, asked, read
-from interlock.adapters.histories.histories import CLIENT_READERS
+from interlock.adapters.known_histories import CLIENT_READERS
 from interlock.model.action import ToolAction
 from interlock.model.events import ActionJudged, ActionObserved, Outcome, StopJudged
 from interlock.model.verdict import Decision

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histories.written_history import read, written
-from interlock.adapters.histories.histories import CLIENT_READERS, known_readers
+from interlock.adapters.known_histories import CLIENT_READERS, known_readers
 from interlock.ports import HistoryReader
 
 NAMES: Final = {

@@ -77,7 +77,7 @@ def test_a_step_has_all_that_is_told_of_it(tmp_path: Path) -> None:
         ("Bash", {"command": "ls"}, {"command": "ls"}),
         ("bash", "ls -l", {"command": "ls -l"}),
         ("bash", "5", {"command": "5"}),
-        ("sql", "select 1", "select 1"),
+        ("sql", "select 1", {"input": "select 1"}),
         ("submit", "", {}),
         ("submit", None, {}),
         ("Bash", '{"command": "ls…[+12]', None),

@@ -19,8 +19,8 @@ GROUPS: Final = {
         "rules": "List the rules, and what the policy makes of each.",
         "audit": "Audit past sessions: what would have been asked or stopped.",
         "simulate": "Try a policy on past runs: which answers would change.",
-        "backtest": "Judge past steps, or past ends of turns, from JSON lines.",
         "calibrate": "Choose thresholds that keep a promise, from past runs.",
+        "backtest": "Judge past steps, or past ends of turns, from JSON lines.",
         "tour": "Take the guided tour; nothing of yours is touched.",
     },
     "Run": {

@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from interlock import settings
-from interlock.adapters.histories.histories import known_readers
+from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files, read_places, work
 from interlock.cli.call.command_names import OWN, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json

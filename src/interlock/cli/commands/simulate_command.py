@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from interlock.adapters.histories.histories import known_readers
+from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files
 from interlock.backtest.simulation_work import active_runs, simulate
 from interlock.cli.call.duration import PastMoment

@@ -173,10 +173,10 @@ def _split(run: Execution) -> Iterator[Effect]:
 
 
 def _own_files(run: Execution) -> Iterator[Effect]:
-    """`interlock ledger backup` writes a new file, and `calibrate` those that it is told to."""
+    """`interlock ledger backup` writes a new file, `audit` and `calibrate` what they are told."""
     verbs = [word.text for word in run.operands[:2]]
-    if verbs[:1] == ["calibrate"]:
-        written = run.invocation.all_values("--patch", "--svg")
+    if verbs[:1] in (["audit"], ["calibrate"]):
+        written = run.invocation.all_values("--html", "--patch", "--svg")
         return run.effects(EffectKind.OVERWRITE, written)
     return run.effects(EffectKind.APPEND, run.operands[2:] if verbs == ["ledger", "backup"] else [])
 
