@@ -207,7 +207,8 @@ def _secrets(secrets: Secrets) -> Iterator[str]:
         " from ways of writing* come from no rule: a word that names a credential, something"
         " between, and a random value. Several ways are there because they were known to be missed,"
         " so that the share says which ways are weak, not how much of the world is found. A file"
-        " `secrets*.jsonl` of your own counts more than both. Taken for one: texts without a credential where one is found."
+        " `secrets*.jsonl` of your own counts more than both. Taken for one: texts without a"
+        " credential where one is found."
     )
     columns = [
         each

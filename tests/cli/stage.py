@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from cli.asking import as_person
+from cli.asking import as_person, interlock
 from cli.control import a_stuck_run, steps_along
 from cli.ledgers import a_question, a_story
 from cli.looping import a_loop
@@ -193,6 +193,23 @@ def _a_changed_tool(stack: ExitStack, place: str, folder: Path) -> Stage:
     return _a_story(stack, place, folder)
 
 
+def _an_audit(_stack: ExitStack, _place: str, folder: Path) -> Stage:
+    call = {"role": "assistant", "tool": "Bash", "args": {"command": "rm -rf ~"}}
+    line = json.dumps({"run_id": "a1", "steps": [call]}) + "\n"
+    (folder / "runs.jsonl").write_text(line)
+    sessions = Path.home() / ".claude" / "projects" / "-src-app"
+    sessions.mkdir(parents=True)
+    said = {
+        "parentUuid": None,
+        "type": "user",
+        "sessionId": "s1",
+        "message": {"role": "user", "content": "hello"},
+    }
+    (sessions / "s1.jsonl").write_text(json.dumps(said) + "\n")
+    found = json.loads(interlock("audit", "--json", "runs.jsonl").stdout)
+    return Stage({"4f1c9a": found["moments"][0]["id"]})
+
+
 _STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
     "setup": _nothing,
     "init": _nothing,
@@ -201,6 +218,7 @@ _STAGES: dict[str, Callable[[ExitStack, str, Path], Stage]] = {
     "rules": _nothing,
     "check": _nothing,
     "backtest": _nothing,
+    "audit": _an_audit,
     "calibrate": _a_kept_story,
     "completion": _nothing,
     "help": _nothing,

@@ -323,6 +323,13 @@ def test_audits_are_kept_listed_and_shown_again(histories: Path) -> None:
     assert "rm -rf ~" in interlock("audit", "show").stdout
 
 
+def test_an_audit_of_a_single_run_is_read_back(tmp_path: Path) -> None:
+    write(tmp_path / "one.jsonl", [run("r", ["rm -rf ~"])])
+    made = audit(tmp_path / "one.jsonl")
+
+    assert json.loads(interlock("audit", "show", "--json").stdout) == made
+
+
 def test_without_an_audit_there_is_nothing_to_show() -> None:
     assert "there is no audit yet" in interlock("audit", "show").stderr
     assert "no audit yet" in interlock("audit", "list").stdout

@@ -14,12 +14,13 @@ import pytest
 
 from backtest.made_steps import run_of
 from cli.asking import interlock
+from interlock.adapters.histories.own_rows import OwnRows
 from interlock.backtest.calibrate.calibration import Conclusion
 from interlock.backtest.calibrate.calibration_report import KnownOutcomes, calibration_report
 from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.backtest.calibrate.turn_points import Labelled
 from interlock.backtest.run_scorer import scored_run
-from interlock.cli.calibrate.calibrate_command import READERS, calibrate_turns
+from interlock.cli.calibrate.calibrate_command import calibrate_turns
 from interlock.cli.call.exit_code import ExitCode
 from interlock.model.audit import Mark, Moment, MomentKind
 from interlock.model.past_run import PastRun, Unread
@@ -224,7 +225,7 @@ def test_what_is_no_history_is_named_and_left_out(
     assert result.exit_code == ExitCode.MISUSED
     assert "empty: no history in this folder" in result.stderr
     assert "some/a.jsonl:2: not JSON" in result.stderr
-    assert "notes.txt: no history of a known format" in result.stderr
+    assert "notes.txt: it is of no format that is known" in result.stderr
     assert "0 good runs are too few" in result.stdout
 
 
@@ -251,7 +252,7 @@ def shared(name: str) -> Path:
 def trajectories() -> list[ScoredRun]:
     bad: list[Unread] = []
     path = shared("trajectories.dev.jsonl.gz")
-    (reader,) = READERS
+    reader = OwnRows()
     found = [scored_run(run, POLICY) for run in reader.runs(path, bad.append)]
     assert bad == []
     return found

@@ -17,7 +17,7 @@ from click.testing import Result
 from cli.asking import as_person, interlock, interlock_process
 from cli.live_examples import LIVE, Lived, lived, set_programs
 from cli.stage import a_stage
-from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS
+from interlock.cli.call.command_names import EARLIER, EARLIER_OPTIONS, OWN
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.command_group import GROUPS, SUMMARIES, cli
 from interlock.model.verdict import Decision
@@ -57,7 +57,16 @@ NO_JSON = {
     "help": "a person reads it",
 }
 """Commands without `--json`, and why."""
-BY_DATA = {"violation_ranking", "worst_places", "value", "patch", "record", "data"}
+BY_DATA = {
+    "rules",
+    "clients",
+    "violation_ranking",
+    "worst_places",
+    "value",
+    "patch",
+    "record",
+    "data",
+}
 """What holds tables whose names are data, or are written in the words of others."""
 AS_WRITTEN = {"ledger anchor"}
 """What they print is sealed: it is handed over as it is."""
@@ -88,7 +97,9 @@ def commands(
         for name in (*names, "help", "hook") if command is cli else names:
             inner = command.get_command(context, name)
             assert inner is not None
-            if name != "operator" or words != ("ledger",):
+            if name == OWN:
+                yield " ".join(words), inner
+            elif name != "operator" or words != ("ledger",):
                 yield from commands(inner, (*words, name))
 
 
@@ -359,6 +370,10 @@ BAD = {
     "rules show": (["rules", "show", "git.push-forse"], "did you mean `git.push-force`?"),
     "backtest steps": (["backtest", "steps", "nowhere.jsonl"], "'nowhere.jsonl': No such file"),
     "backtest stops": (["backtest", "stops", "nowhere.jsonl"], "`nowhere.jsonl` cannot be read"),
+    "audit": (["audit", "nowhere.jsonl"], "there is no such file or folder"),
+    "audit show": (["audit", "show", "x"], "there is no audit `x`"),
+    "audit list": (["audit", "list", "x"], "unexpected extra argument"),
+    "audit mark": (["audit", "mark", "x", "right"], "no kept audit has a moment `x`"),
     "calibrate": (["calibrate", "nowhere.jsonl"], "`nowhere.jsonl` is not there: name a history"),
     "run": (["run", "--", "nowhere"], "no program `nowhere` to run: see `PATH`"),
     "run observe": (["run", "observe", _OTHER, "R4X9TM", "--exit-code", "0"], "`redis://`"),

@@ -48,6 +48,7 @@ from commands.lines import effects_in
             ["overwrite b.toml in project", "overwrite a.svg in project"],
         ),
         ("interlock calibrate runs.jsonl --outcomes o.csv", []),
+        ("interlock audit runs.jsonl --html page.html", ["overwrite page.html in project"]),
         ("interlock ledger info x", []),
         ("sed -i s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
         ("sed --in-place=.bak s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),

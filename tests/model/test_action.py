@@ -16,6 +16,7 @@ from interlock.model.action import (
     action_given,
     call_text,
     command_line,
+    line_of,
     request_from_action,
 )
 
@@ -81,3 +82,20 @@ def test_a_list_of_words_is_quoted_as_a_shell_wants_it() -> None:
 )
 def test_a_call_is_one_line_that_hides_nothing(params: dict[str, object] | str, text: str) -> None:
     assert call_text(ToolAction(name="Bash", params=params)) == text
+
+
+@pytest.mark.parametrize(
+    ("params", "line"),
+    [
+        ({"command": "ls", "cwd": "/src"}, "ls"),
+        ('{"command": "ls"}', "ls"),
+        ({"cmd": "ls", "workdir": "/src"}, "ls"),
+        ({"command": ["ls"]}, None),
+        ({"path": "a.py"}, None),
+        ("ls", None),
+    ],
+)
+def test_a_call_that_runs_a_line_shows_it(
+    params: dict[str, object] | str, line: str | None
+) -> None:
+    assert line_of(ToolAction(name="Bash", params=params)) == line

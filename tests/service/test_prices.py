@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 from interlock.policy.config.run_sections import Price
-from interlock.service.records.prices import Prices, _cost_by_list, is_listed
+from interlock.service.records.prices import Prices, SteadyPrices, _cost_by_list, is_listed
 
 A_MILLION_IN = TokenUsage(input_tokens=1_000_000)
 A_THOUSAND_OF_EACH = TokenUsage(input_tokens=1000, output_tokens=1000)
@@ -274,3 +274,36 @@ def test_the_sample_price_is_what_the_list_says() -> None:
 def test_a_model_is_listed_by_whatever_provider(model: str) -> None:
     assert is_listed(model)
     assert not is_listed("nobody-knows-this")
+
+
+@given(
+    st.sampled_from(["claude-sonnet-4-5", "gpt-4o", "gemini-2.5-pro", "nobody-knows-it"]),
+    st.integers(0, 200_000),
+    st.integers(0, 20_000),
+    st.integers(0, 200_000),
+    st.integers(0, 20_000),
+)
+def test_many_calls_are_priced_as_each_by_itself(
+    model: str, fresh: int, written: int, read: int, put: int
+) -> None:
+    """What a cache costs is asked apart from what it holds, so that a micro-dollar may be lost."""
+    usage = TokenUsage(
+        input_tokens=fresh + read + put,
+        output_tokens=written,
+        cache_read_tokens=read,
+        cache_write_tokens=put,
+    )
+    at = int(A_DAY.timestamp() * 1_000_000)
+    exact = Prices().cost_micros(model, usage, at=A_DAY)
+    steady = SteadyPrices(Prices()).cost_micros(model, usage, at)
+
+    assert (steady is None) == (exact is None)
+    assert steady is None or exact is None or abs(steady - exact) <= 1
+
+
+def test_a_call_of_no_known_time_is_priced_as_now() -> None:
+    prices = SteadyPrices(_own_prices({"mine": (2_000_000, 4_000_000)}))
+
+    assert prices.cost_micros("mine", A_THOUSAND_OF_EACH, None) == 6_000
+    assert prices.cost_micros("mine", A_THOUSAND_OF_EACH, None) == 6_000
+    assert prices.cost_micros(None, A_THOUSAND_OF_EACH, None) is None

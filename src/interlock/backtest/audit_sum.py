@@ -51,12 +51,12 @@ class AuditSum:
             tokens=run.tokens,
             unpriced=run.unpriced,
             micro_usd=run.micro_usd,
-            looped=run.looped,
+            looped=int(run.looped),
             burnt=run.burnt,
             burnt_micro_usd=run.burnt_micro_usd,
-            early=run.counts.get(MomentKind.EARLY_STOP, 0) > 0,
-            tested=run.tested,
-            false_done=run.counts.get(MomentKind.FALSE_DONE, 0) > 0,
+            early=int(MomentKind.EARLY_STOP in run.counts),
+            tested=int(run.tested),
+            false_done=int(MomentKind.FALSE_DONE in run.counts),
         )
         self._clients[run.client or "unknown"] += 1
         self._decisions.update(run.decisions)

@@ -38,6 +38,10 @@ _CUT_INSIDE: Final = re.compile(r"…\[\+\d+\]|…$")
 _SHELLS: Final = frozenset("Bash bash shell run_shell_command powershell PowerShell".split())
 
 
+_WRITERS: Final = ("agent", "client", "source")
+"""Who wrote it down, by whichever of these names somebody has said it."""
+
+
 class OwnRun(PastRun, frozen=True, kw_only=True):
     """A past run that is known whole."""
 
@@ -83,7 +87,7 @@ def run_from_json(line: bytes, number: int | None = None) -> OwnRun:
     if not isinstance(steps, list):
         raise InputError('`steps` is not a list: expected {"run_id": ..., "steps": [...]}')
     rows = cast("Sequence[object]", steps)
-    client = text(row.get("agent"))
+    client = next(filter(None, (text(row.get(each)) for each in _WRITERS)), "")
     return OwnRun(
         id=text(row.get("run_id")),
         run_id=row.get("run_id"),

@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Final, cast
@@ -15,7 +15,8 @@ import click
 import msgspec
 
 from interlock import settings
-from interlock.adapters.histories.own_rows import run_from_json
+from interlock.adapters.known_histories import known_readers
+from interlock.backtest.audit_work import found_files
 from interlock.backtest.calibrate.calibration_report import (
     NO_MARKS,
     KnownOutcomes,
@@ -36,7 +37,7 @@ from interlock.cli.text.render import escape
 from interlock.cli.text.tables import progress
 from interlock.descriptors import READING, check_is_regular, opened
 from interlock.errors import InputError
-from interlock.model.past_run import PastRun, Unread
+from interlock.model.past_run import Unread
 from interlock.policy.config.document import Policy
 from interlock.policy.config.stop_section import Stops
 from interlock.ports import HistoryReader
@@ -69,7 +70,6 @@ Examples:
 """
 _MOST_BYTES: Final = 1024 * 1024 * 1024
 _LONGEST_LINE: Final = 256 * 1024 * 1024
-_BEGINNING: Final = 64 * 1024
 _MOST_NAMED: Final = 5
 _FILE: Final = click.Path(path_type=Path)
 
@@ -201,65 +201,12 @@ def _files(paths: Sequence[Path], unread: list[Unread]) -> Iterator[tuple[Path, 
     for path in paths:
         if not path.exists():
             raise InputError(f"`{path}` is not there: name a history, or a folder of them")
-        found = False
-        inside = sorted(each for each in path.rglob("*") if each.is_file())
-        for file in inside if path.is_dir() else [path]:
-            reader = _reader(file)
-            if reader is not None:
-                found = True
-                yield file, reader
-            elif not path.is_dir():
-                unread.append(Unread(path=str(file), reason="no history of a known format"))
-        if path.is_dir() and not found:
+        files, missed = found_files([path], known_readers(), policy_hash="", version="")
+        unread += missed
+        if path.is_dir() and not files:
             unread.append(Unread(path=str(path), reason="no history in this folder"))
-
-
-def _reader(file: Path) -> HistoryReader | None:
-    with suppress(OSError), _opened(file) as lines:
-        beginning = lines.read(_BEGINNING)
-        return next((each for each in READERS if each.reads(file, beginning)), None)
-    return None
-
-
-class _OwnRows:
-    """Reads Interlock's own rows: one line of JSON is a run."""
-
-    name = "interlock"
-    version = 1
-
-    def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:  # noqa: ARG002 - nobody keeps them anywhere in particular
-        """Return nowhere."""
-        return ()
-
-    def reads(self, path: Path, beginning: bytes) -> bool:
-        """Whether it is one, by its name and its first character."""
-        return ".jsonl" in path.suffixes and beginning.lstrip()[:1] == b"{"
-
-    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
-        """Yield each run; a line that is none is told of."""
-        for number, line in _lines(path):
-            try:
-                run = run_from_json(line)
-            except InputError as error:
-                unread(Unread(path=str(path), line=number, reason=str(error)))
-                continue
-            head = cast("Mapping[str, object]", json.loads(line))
-            success = head.get("success")
-            yield msgspec.structs.replace(
-                run,
-                id=run.id or f"{path.name}:{number}",
-                client=_plain(head.get("client") or head.get("source")),
-                model=_plain(head.get("model")) or None,
-                group=_plain(head.get("group")),
-                success=success if isinstance(success, bool) else None,
-            )
-
-
-READERS: Final[Sequence[HistoryReader]] = (_OwnRows(),)
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else ""
+        for file in sorted(files):
+            yield Path(file.path), file.reader
 
 
 def calibrate_turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:

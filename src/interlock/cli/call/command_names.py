@@ -111,6 +111,21 @@ class Commands(click.Group):
         )
 
 
+class _OwnContext(click.Context):
+    """The context of what a group does itself: it goes by the group's name."""
+
+    @property
+    def command_path(self) -> str:
+        """The words that were typed."""
+        return "" if self.parent is None else self.parent.command_path
+
+
+class Own(click.Command):
+    """What a group does itself."""
+
+    context_class = _OwnContext
+
+
 class OwnCommand(Commands):
     """A group that does something itself, where none of its words comes first.
 

@@ -15,7 +15,7 @@ import click
 from interlock import settings
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files, read_places, work
-from interlock.cli.call.command_names import OWN, OwnCommand
+from interlock.cli.call.command_names import OWN, Own, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
 from interlock.cli.text.audit_page import audit_lines, moments_lines
 from interlock.cli.text.render import Line, Span, Tone
@@ -58,7 +58,7 @@ def audit_command() -> None:
     """Hold the words together; what is done without one stands below."""
 
 
-@audit_command.command(OWN, hidden=True, help=_ABOUT)
+@audit_command.command(OWN, cls=Own, hidden=True, help=_ABOUT)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--html",

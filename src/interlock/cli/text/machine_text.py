@@ -12,12 +12,15 @@ from typing import Final, cast
 
 import msgspec
 
+from interlock.model.audit import MomentKind
 from interlock.model.budget import Dimension
 from interlock.model.verdict import Decision
 from interlock.views.units import json_text
 
 _WITH_UNDERSCORES: Final = {
-    each.value: each.value.replace("-", "_") for kind in (Dimension, Decision) for each in kind
+    each.value: each.value.replace("-", "_")
+    for kind in (Dimension, Decision, MomentKind)
+    for each in kind
 }
 _DECISIONS: Final = frozenset(each.value for each in Decision)
 _TIMES: Final = frozenset(("at", "since", "until", "next_heartbeat"))
