@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from interlock.backtest.hindsight import Watch
+from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text, line_of
 from interlock.model.audit import Moment as AuditMoment
 from interlock.model.audit import MomentKind, RunAudit
@@ -22,12 +23,8 @@ from interlock.model.review import TestCounts
 from interlock.model.step import ContinueDecision, StepDecision
 from interlock.model.stop import (
     EvidenceKind,
-    LastEvent,
-    StopContext,
     StopDecision,
-    StopEvidence,
     StopOutcome,
-    finish_reason_from,
 )
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -44,16 +41,11 @@ _LONGEST_TEXT: Final = 400
 _LONGEST_WORDS: Final = 160
 _CLOSING: Final = 4_000
 """The end of a message is what is read of it."""
-_RECENT_TURNS: Final = 10
 _REMEMBERED: Final = 4_096
 _LONGEST_REMEMBERED: Final = 2_000
 _DIGITS: Final = 10
 _FAILURE: Final = re.compile(r"\bfail|\bbroken\b|\bred\b|not pass", re.IGNORECASE)
 """Whoever says so does not claim that all is well."""
-_INTERRUPTED: Final = re.compile(
-    r"\s*(?:\[Request interrupted|<turn_aborted>|This session is being continued from a previous)"
-)
-"""How clients write down that a turn was broken off, by a person or for want of room."""
 _SENT_ON: Final = (StopOutcome.NUDGED, StopOutcome.RESUMED)
 _DONE: Final = (StopOutcome.FINISHED, StopOutcome.FINISHED_WITH_WARNING)
 _SEVERITIES: Final = {each: place for place, each in enumerate(Severity)}
@@ -143,14 +135,7 @@ class _Auditor:
         self._moments: list[AuditMoment] = []
         self._held: _Hold | None = None
         self._last_call: _Answer | None = None
-        self._said: PastStep | None = None
-        """What the agent said last, where nothing came of it yet."""
-        self._before: LastEvent = LastEvent.NONE
-        """What came right before that."""
-        self._acted: deque[bool] = deque(maxlen=_RECENT_TURNS)
-        self._todos: tuple[str, ...] = ()
-        self._tests: TestCounts | None = None
-        """What the last tests came to that ran in this turn."""
+        self._turn_ends = TurnEnds(run.model)
         self._has_tested = False
 
     def add(self, step: PastStep) -> None:
@@ -162,23 +147,21 @@ class _Auditor:
         self._model = step.model or self._model
         answer = self._watch.after(step)
         seen = self._watch.seen
-        is_person = seen is not None and seen.kind is Kind.PERSON
-        if is_person:
-            self._person(step)
+        ended = self._turn_ends.add(step, seen)
+        if seen is not None and seen.kind is Kind.PERSON:
+            self._judge_end(ended, step)
+            self._let_go()
         else:
             self._pay(step)
-        if seen is not None and seen.tests is not None and seen.tests.executed:
-            self._tests, self._has_tested = seen.tests, True
+        self._has_tested |= bool(seen is not None and seen.tests and seen.tests.executed)
         if step.tool is not None:
             self._call(step)
-        elif seen is not None and not is_person and step.text.strip():
-            self._message(step)
         if answer is not None and answer.decision.rank >= StepDecision.PAUSE.rank:
             self._hold(step, answer)
 
     def told(self) -> RunAudit:
         """Return what it came to, once all of it was seen."""
-        self._end_turn(None)
+        self._judge_end(self._turn_ends.end(), None)
         self._let_go()
         run = self._run
         return RunAudit(
@@ -207,13 +190,6 @@ class _Auditor:
             moments=tuple(self._moments),
         )
 
-    def _person(self, step: PastStep) -> None:
-        if _INTERRUPTED.match(step.text):
-            self._said = None
-        self._end_turn(step)
-        self._let_go()
-        self._before, self._tests = LastEvent.USER_MESSAGE, None
-
     def _pay(self, step: PastStep) -> None:
         usage = step.usage
         tokens = usage.total if usage is not None else step.tokens or 0
@@ -227,10 +203,6 @@ class _Auditor:
             self._micro_usd += cost
 
     def _call(self, step: PastStep) -> None:
-        self._said = None
-        self._before = LastEvent.TOOL_RESULT
-        self._acted.append(True)
-        self._todos = self._todos if step.todos is None else step.todos
         if not step.ran:
             return
         self._calls += 1
@@ -257,38 +229,16 @@ class _Auditor:
         if other:
             self._note_action(MomentKind.ACTION, step, other, text)
 
-    def _message(self, step: PastStep) -> None:
-        if self._said is not None:
-            self._before = LastEvent.ASSISTANT_MESSAGE
-        self._said = step
-
-    def _end_turn(self, person: PastStep | None) -> None:
+    def _judge_end(self, ended: TurnEnd | None, person: PastStep | None) -> None:
         """Ask whether the agent was done, where its turn ended with words."""
-        said, self._said = self._said, None
-        if said is None:
+        if ended is None:
             return
         self._turns += 1
-        context = StopContext(
-            text=said.text[-_CLOSING:],
-            last_event=self._before,
-            finish_reason=finish_reason_from(said.finish_reason) if said.finish_reason else None,
-            tool_ratio=sum(self._acted) / len(self._acted) if self._acted else None,
-            n_prev_turns=len(self._acted),
-            model=said.model or self._model,
-            evidence=tuple(self._evidence()),
-        )
-        decision = decide_stop(context, self._policy.config.stops)
-        self._acted.append(False)
+        decision = decide_stop(ended.context, self._policy.config.stops)
         if decision.outcome in _SENT_ON:
-            self._note_early_stop(said, decision, person)
-        elif decision.outcome in _DONE and self._tests is not None and self._tests.failed:
-            self._note_false_done(said, decision, person, self._tests)
-
-    def _evidence(self) -> Sequence[StopEvidence]:
-        found = [StopEvidence(kind=EvidenceKind.OPEN_TODO, text=each) for each in self._todos]
-        if self._tests is not None and self._tests.failed:
-            found.append(StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=_tests(self._tests)))
-        return found
+            self._note_early_stop(ended.step, decision, person)
+        elif decision.outcome in _DONE and ended.tests is not None and ended.tests.failed:
+            self._note_false_done(ended.step, decision, person, ended.tests)
 
     def _hold(self, step: PastStep, answer: ContinueDecision) -> None:
         if self._held is None:
@@ -369,7 +319,7 @@ class _Auditor:
             rule=EvidenceKind.FAILING_CHECK.value,
             weight=_OF_FALSE_DONE,
             text=self._words(said.text),
-            why=f"{_tests(tests)} when it last ran them, and it ended as done",
+            why=f"{failed_tests(tests)} when it last ran them, and it ended as done",
             instead="have checks run before work counts as done: `[reviews.completion]`",
             then="" if person is None else self._words(person.text, from_end=False),
         )
@@ -442,7 +392,3 @@ def _rounds(message: str) -> int:
     """Return how often it went round, as the reason says."""
     found = _ROUNDS.search(message)
     return int(found[1] or found[2]) if found else 0
-
-
-def _tests(counts: TestCounts) -> str:
-    return f"{counts.failed} of {counts.executed} tests failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from typing import Final, NamedTuple
 
@@ -19,6 +20,10 @@ from interlock.model.stop import (
 _CLOSING: Final = 4_000
 """The end of a message is what is read of it."""
 _RECENT_TURNS: Final = 10
+_BROKEN_OFF: Final = re.compile(
+    r"\s*(?:\[Request interrupted|<turn_aborted>|This session is being continued from a previous)"
+)
+"""How clients write down that a turn was broken off, by a person or for want of room."""
 
 
 class TurnEnd(NamedTuple):
@@ -26,6 +31,8 @@ class TurnEnd(NamedTuple):
 
     step: PastStep
     context: StopContext
+    tests: TestCounts | None
+    """What the last tests came to that ran in this very turn."""
 
 
 class TurnEnds:
@@ -40,13 +47,15 @@ class TurnEnds:
         self._acted: deque[bool] = deque(maxlen=_RECENT_TURNS)
         self._todos: tuple[str, ...] = ()
         self._tests: TestCounts | None = None
+        self._tests_of_turn: TestCounts | None = None
 
     def add(self, step: PastStep, seen: Observation | None) -> TurnEnd | None:
         """Take the next step, as the meter saw it; return the turn that it shows to have ended."""
         self._model = step.model or self._model
         ended = None
         if seen is not None and seen.kind is Kind.PERSON:
-            ended = self.end()
+            ended = None if _BROKEN_OFF.match(step.text) else self.end()
+            self._said, self._tests_of_turn = None, None
             self._before = LastEvent.USER_MESSAGE
         elif step.tool is not None:
             self._said, self._before = None, LastEvent.TOOL_RESULT
@@ -56,7 +65,7 @@ class TurnEnds:
             self._before = self._before if self._said is None else LastEvent.ASSISTANT_MESSAGE
             self._said = step
         if seen is not None and seen.tests is not None and seen.tests.executed:
-            self._tests = seen.tests
+            self._tests = self._tests_of_turn = seen.tests
         return ended
 
     def end(self) -> TurnEnd | None:
@@ -74,11 +83,16 @@ class TurnEnds:
             evidence=self._evidence(),
         )
         self._acted.append(False)
-        return TurnEnd(said, context)
+        return TurnEnd(said, context, self._tests_of_turn)
 
     def _evidence(self) -> tuple[StopEvidence, ...]:
         found = [StopEvidence(kind=EvidenceKind.OPEN_TODO, text=each) for each in self._todos]
         if self._tests is not None and self._tests.failed:
-            counted = f"{self._tests.failed} of {self._tests.executed} tests failed"
+            counted = failed_tests(self._tests)
             found.append(StopEvidence(kind=EvidenceKind.FAILING_CHECK, text=counted))
         return tuple(found)
+
+
+def failed_tests(counts: TestCounts) -> str:
+    """Return how many of how many tests failed, in words."""
+    return f"{counts.failed} of {counts.executed} tests failed"
