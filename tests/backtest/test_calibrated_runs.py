@@ -99,7 +99,7 @@ def test_a_score_is_turned_into_the_percent_that_it_reaches(percent: int) -> Non
 def test_what_a_person_says_next_tells_whether_the_work_was_done(said: str, is_done: bool) -> None:
     run = scored(person("go"), call("ls", "a"), words("Now let me run the tests:"), person(said))
 
-    assert [(each.place, each.is_done) for each in run.ends] == [(4, is_done)]
+    assert [(each.place, each.is_done) for each in run.ends] == [(3, is_done)]
     assert run.ends[0].end.sent is Sent.BY_SCORE
     assert "points_intent" in run.ends[0].end.signals
 

@@ -236,9 +236,9 @@ class _Auditor:
         self._turns += 1
         decision = decide_stop(ended.context, self._policy.config.stops)
         if decision.outcome in _SENT_ON:
-            self._note_early_stop(ended.step, decision, person)
+            self._note_early_stop(ended, decision, person)
         elif decision.outcome in _DONE and ended.tests is not None and ended.tests.failed:
-            self._note_false_done(ended.step, decision, person, ended.tests)
+            self._note_false_done(ended, decision, person, ended.tests)
 
     def _hold(self, step: PastStep, answer: ContinueDecision) -> None:
         if self._held is None:
@@ -293,32 +293,34 @@ class _Auditor:
         )
 
     def _note_early_stop(
-        self, said: PastStep, decision: StopDecision, person: PastStep | None
+        self, ended: TurnEnd, decision: StopDecision, person: PastStep | None
     ) -> None:
         strongest = max(decision.signals, key=lambda each: each.points)
         self._note(
             MomentKind.EARLY_STOP,
-            said,
+            ended.step,
+            place=ended.place,
             decision="continue",
             rule=strongest.signal,
             weight=_OF_EARLY_STOP + min(decision.score, 100) // 5,
-            text=self._words(said.text),
+            text=self._words(ended.step.text),
             why=decision.reason,
             then="" if person is None else self._words(person.text, from_end=False),
         )
 
     def _note_false_done(
-        self, said: PastStep, decision: StopDecision, person: PastStep | None, tests: TestCounts
+        self, ended: TurnEnd, decision: StopDecision, person: PastStep | None, tests: TestCounts
     ) -> None:
-        if _FAILURE.search(said.text) is not None:
+        if _FAILURE.search(ended.step.text) is not None:
             return
         self._note(
             MomentKind.FALSE_DONE,
-            said,
+            ended.step,
+            place=ended.place,
             decision=decision.outcome.value,
             rule=EvidenceKind.FAILING_CHECK.value,
             weight=_OF_FALSE_DONE,
-            text=self._words(said.text),
+            text=self._words(ended.step.text),
             why=f"{failed_tests(tests)} when it last ran them, and it ended as done",
             instead="have checks run before work counts as done: `[reviews.completion]`",
             then="" if person is None else self._words(person.text, from_end=False),

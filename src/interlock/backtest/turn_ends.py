@@ -30,6 +30,8 @@ class TurnEnd(NamedTuple):
     """The message that ended a turn, and what the stop gate would have been given."""
 
     step: PastStep
+    place: int
+    """Its place in the run, from 1 on."""
     context: StopContext
     tests: TestCounts | None
     """What the last tests came to that ran in this very turn."""
@@ -40,6 +42,7 @@ class TurnEnds:
 
     def __init__(self, model: str | None) -> None:
         self._model = model
+        self._place = self._said_at = 0
         self._said: PastStep | None = None
         """What the agent said last, where nothing came of it yet."""
         self._before = LastEvent.NONE
@@ -51,6 +54,7 @@ class TurnEnds:
 
     def add(self, step: PastStep, seen: Observation | None) -> TurnEnd | None:
         """Take the next step, as the meter saw it; return the turn that it shows to have ended."""
+        self._place += 1
         self._model = step.model or self._model
         ended = None
         if seen is not None and seen.kind is Kind.PERSON:
@@ -63,7 +67,7 @@ class TurnEnds:
             self._todos = self._todos if step.todos is None else step.todos
         elif seen is not None and step.text.strip():
             self._before = self._before if self._said is None else LastEvent.ASSISTANT_MESSAGE
-            self._said = step
+            self._said, self._said_at = step, self._place
         if seen is not None and seen.tests is not None and seen.tests.executed:
             self._tests = self._tests_of_turn = seen.tests
         return ended
@@ -83,7 +87,7 @@ class TurnEnds:
             evidence=self._evidence(),
         )
         self._acted.append(False)
-        return TurnEnd(said, context, self._tests_of_turn)
+        return TurnEnd(said, self._said_at, context, self._tests_of_turn)
 
     def _evidence(self) -> tuple[StopEvidence, ...]:
         found = [StopEvidence(kind=EvidenceKind.OPEN_TODO, text=each) for each in self._todos]
