@@ -71,7 +71,7 @@ def joined(parts: Iterable[str]) -> Html:
 
 def attribute(text: str) -> str:
     """Return what may stand between the quotes of an attribute."""
-    return html.escape(plain(text))
+    return _escaped_text(plain(text))
 
 
 def _spelt(name: str) -> str:
@@ -83,10 +83,15 @@ def shown(text: object) -> Html:
     parts: list[str] = []
     last, whole = 0, str(text)
     for odd in _ODD.finditer(whole):
-        parts += (html.escape(whole[last : odd.start()]), _box(odd.group()))
+        parts += (_escaped_text(whole[last : odd.start()]), _box(odd.group()))
         last = odd.end()
-    parts.append(html.escape(whole[last:]))
+    parts.append(_escaped_text(whole[last:]))
     return Html("".join(parts))
+
+
+def _escaped_text(text: str) -> str:
+    """Return text as markup, quotes in the spelling that templates give them."""
+    return html.escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
 
 
 def _box(char: str) -> str:

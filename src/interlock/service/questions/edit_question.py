@@ -108,10 +108,18 @@ class _PreparedEdit:
         # Before anything is looked at: a set that died half-way is no state to plan on.
         recover_unfinished(self._context)
         self._earlier = self._answered_before()
+        self.scopes: tuple[str, ...] | None = None
         if self._earlier is not None:
-            self.scopes: tuple[str, ...] | None = None
             return
-        self._planned = plan_edits(question.edits, workspace=workspace)
+        try:
+            self._planned = plan_edits(question.edits, workspace=workspace)
+        except EditError:
+            # Whoever asked the very same at the same time may have changed the files meanwhile.
+            recover_unfinished(self._context)
+            self._earlier = self._answered_before()
+            if self._earlier is None:
+                raise
+            return
         self._looked_at = _looked_at(asked.context, self._planned)
         action = ActionQuestion(
             run_id=question.run_id,
