@@ -12,7 +12,12 @@ import pytest
 
 from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_tool_use
-from interlock.policy.actions.calls.payload import Payload, files_in_patch, payloads_of
+from interlock.policy.actions.calls.payload import (
+    Payload,
+    carriers_of,
+    files_in_patch,
+    payloads_of,
+)
 from interlock.service.policies.policy_files import default_policy
 
 _CARRIERS = default_policy().config.tools.carriers
@@ -296,7 +301,7 @@ def _entries(params: object) -> list[tuple[str, object]]:
 
 
 def _carried(tool: str, params: Mapping[str, object]) -> list[Payload]:
-    return list(payloads_of(tool, params, _CARRIERS))
+    return list(payloads_of(params, carriers_of(_CARRIERS, tool)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.conditions import Condition
 from interlock.policy.actions.parameters import ToolSchema
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config.action_sections import ProtectedPath, ProtectedPaths, UserRule
+from interlock.policy.config.action_sections import Carrier, ProtectedPath, ProtectedPaths, UserRule
 from interlock.policy.config.document import MergedPolicy, Policy
 from interlock.policy.own.own_guard import OwnGuard, own_guard
 from interlock.secrets.scanner import SecretScanner
@@ -39,6 +39,8 @@ class CompiledPolicy(Glanced, msgspec.Struct, frozen=True, kw_only=True):
     """Interlock's own places on the machine where it judges."""
     vocabulary: Callable[[], Vocabulary]
     """What names of tools and parameters say; only tool calls need it."""
+    carriers_of: Callable[[str], Sequence[Carrier]]
+    """Which parameters of a tool carry a command or an edit."""
     schemas: Mapping[str, ToolSchema]
     user_rules: tuple[tuple[UserRule, Condition], ...]
     review_gates: Mapping[str, ReviewGate]

@@ -269,7 +269,7 @@ class Call:
         """The commands and edits that the parameters carry by the policy's table."""
         if isinstance(self.params, Unreadable):
             return ()
-        return tuple(payloads_of(self.name, self.params, self._memory.carriers))
+        return tuple(payloads_of(self.params, self._memory.carriers_of(self.name)))
 
     @cached_property
     def found(self) -> Found:
@@ -304,13 +304,16 @@ class Call:
         """Every text in the parameters; the whole of them where they cannot be read."""
         if isinstance(self.params, Unreadable):
             return (self._memory.text(str(self._given), _THE_PARAMETERS),)
-        return tuple(self._memory.text(text, place) for place, text in strings_in(self.params))
+        return tuple(self._memory.text(text, place) for place, text in self._strings)
 
     @property
     def leaves(self) -> Iterator[str]:
         """Every text in the parameters that can be read, without the escapes of JSON."""
-        if not isinstance(self.params, Unreadable):
-            yield from (text for _, text in strings_in(self.params))
+        return (text for _, text in self._strings)
+
+    @cached_property
+    def _strings(self) -> tuple[tuple[str, str], ...]:
+        return () if isinstance(self.params, Unreadable) else tuple(strings_in(self.params))
 
 
 class _Memory:
@@ -319,7 +322,7 @@ class _Memory:
     def __init__(self, policy: CompiledPolicy) -> None:
         self._policy = policy
         self.limits = policy.config.limits
-        self.carriers = policy.config.tools.carriers
+        self.carriers_of = policy.carriers_of
         self._budget = Budget()
         self._lowered: dict[tuple[str, str | None, bool], CommandAnalysis] = {}
         self._matches: dict[str, Sequence[SecretMatch]] = {}

@@ -16,7 +16,7 @@ from interlock.commands.affected_paths import (
 )
 from interlock.model.verdict import DESTRUCTIVE_OPS, USER_RULES, Decision, Finding, strictest
 from interlock.policy.actions.calls.json_text import Unreadable
-from interlock.policy.actions.calls.payload import Payload, listing
+from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import Inspection, encodable
 from interlock.policy.config.document import Policy
@@ -70,11 +70,7 @@ def _touched_by_edit(path: str, cwd: str | None) -> AffectedPaths | Unknown:
 
 
 def _carries_patch(name: str, params: Mapping[str, object], policy: CompiledPolicy) -> bool:
-    return any(
-        not params.keys().isdisjoint(carrier.patch)
-        for carrier in policy.config.tools.carriers
-        if listing(name, carrier.tools) is not None
-    )
+    return any(not params.keys().isdisjoint(carrier.patch) for carrier in policy.carriers_of(name))
 
 
 def _together(parts: Iterator[AffectedPaths | Unknown]) -> AffectedPaths | Unknown:

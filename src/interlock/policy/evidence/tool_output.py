@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from interlock.model.review import LintCounts, TestCounts
+from interlock.secrets.scanner import LiteralSet
 
 
 def counts_in(output: str) -> TestCounts | None:
@@ -23,13 +24,15 @@ def counts_in(output: str) -> TestCounts | None:
     failures of one are not hidden by another that passes behind it.
     """
     lines = _closing_lines(output)
-    runs = _last_runs(lines, _RUNNERS)
+    text = "\n".join(["", *lines])
+    runs = _last_runs(lines, text, _RUNNERS, _SIGNS_OF_RUNNERS)
     counted = [_counted(figures) for run in runs.values() for figures in run]
-    counted.extend(_go_counts(lines))
+    if any(sign in text for sign in _GO_SIGNS):
+        counted.extend(_go_counts(lines))
     if counted:
         return _together(counted)
     # Asked last: a runner that counts for itself, such as Node's, prints this below its figures.
-    return _tap_counts(lines)
+    return _tap_counts(lines) if _TAP_SIGN in text else None
 
 
 def lint_counts_in(output: str) -> LintCounts | None:
@@ -39,7 +42,7 @@ def lint_counts_in(output: str) -> LintCounts | None:
     of one are not hidden by another that is content.
     """
     lines = _closing_lines(output)
-    runs = _last_runs(lines, _CHECKERS)
+    runs = _last_runs(lines, "\n".join(lines), _CHECKERS, _SIGNS_OF_CHECKERS)
     found = [figures for run in runs.values() for figures in run]
     found.extend(_complaints(lines, closed=runs.keys()))
     if not found:
@@ -103,12 +106,13 @@ class _Summary(NamedTuple):
     begins_a_run: bool
 
 
-def _last_runs(lines: Sequence[str], ways: Sequence[_Closing]) -> dict[str, Sequence[_Figures]]:
+def _last_runs(
+    lines: Sequence[str], text: str, ways: Sequence[_Closing], signs: LiteralSet
+) -> dict[str, Sequence[_Figures]]:
     """Return the figures of the last run of each tool that closed, whichever way it did."""
-    text = "\n".join(lines)
     runs: dict[str, Sequence[_Summary]] = {}
-    for way in ways:
-        run = _last_run(lines, way) if way.sign in text else ()
+    for way in [ways[place] for place in signs.present(text.encode("utf-8", "replace"))]:
+        run = _last_run(lines, way)
         earlier = runs.get(way.tool)
         if run and (earlier is None or earlier[-1].place < run[-1].place):
             runs[way.tool] = run
@@ -332,6 +336,7 @@ _RUNNERS: Final = (
         rf"(?:, {_N} (?:skipped|not run|excluded|invalid))*)(?: in [0-9]+ seconds)?",
     ),
 )
+_SIGNS_OF_RUNNERS: Final = LiteralSet([way.sign for way in _RUNNERS])
 
 
 _PASS, _FAIL, _SKIP, _NOTHING = "pass", "fail", "skip", ""
@@ -354,6 +359,8 @@ class _GoEvent(msgspec.Struct, frozen=True, rename="pascal"):
     test: str | None = None
 
 
+_GO_SIGNS: Final = ("--- ", "\nok", "\nFAIL", '"Action":')
+"""Where none of them stands in an output, it is not Go's."""
 _GO_EVENTS: Final = msgspec.json.Decoder(_GoEvent)
 
 
@@ -398,6 +405,7 @@ def _go_events(lines: Sequence[str]) -> Iterator[_GoEvent]:
                 yield event
 
 
+_TAP_SIGN: Final = "\n1.."
 _PLAN: Final = re.compile(r"1\.\.[0-9]{1,9}(?:\s.*)?")
 _TAP_TEST: Final = re.compile(r"(not )?ok ([0-9]{1,9})(?:\s(.*))?")
 _DIRECTIVES: Final = ("# SKIP", "# TODO")
@@ -458,6 +466,7 @@ _CHECKERS: Final = (
         rf" {_N} (?:information|note)s?",
     ),
 )
+_SIGNS_OF_CHECKERS: Final = LiteralSet([way.sign for way in _CHECKERS])
 
 
 class _Complaint(NamedTuple):

@@ -165,18 +165,21 @@ def _says_nothing(result: str, error: str | None) -> bool:
 
 def _is_waiting(tool: str, arguments: str, result: str, size: int) -> bool:
     """Return whether it looks how far something is, and may well have to look again."""
-    if _POLLING.search("_".join(_WORD.findall(tool)).lower()) or _POLLING.search(
-        arguments[:_SHORT].lower()
-    ):
+    if _POLLING.search("_".join(_words_of(tool))) or _POLLING.search(arguments[:_SHORT].lower()):
         return True
     return size < _SHORT and _WAITING.search(result.lower()) is not None
+
+
+@lru_cache(maxsize=1024)
+def _words_of(tool: str) -> tuple[str, ...]:
+    return tuple([word.lower() for word in _WORD.findall(tool)])
 
 
 def _changes(tool: str, arguments: str) -> bool:
     """Return whether a call of this name is made to change something."""
     if _LOOKING.search(arguments):
         return False
-    words = {word.lower() for word in _WORD.findall(tool)}
+    words = _words_of(tool)
     if not _CHANGING.isdisjoint(words):
         return True
     return not _SHELLS.isdisjoint(words) and _CHANGING_COMMAND.search(arguments) is not None

@@ -223,8 +223,10 @@ def _too_long_alone(context: StepContext, settings: Steps) -> str | None:
 
 def _used_up(context: StepContext) -> StepReason | None:
     """Return what nothing is left of: as the record has it, or as the client tells it."""
-    known = {each.dimension for each in context.used_up}
-    told = _told_used_up(context.budget_remaining or Remaining(), known)
+    told: list[str] = []
+    if context.budget_remaining is not None:
+        known = {each.dimension for each in context.used_up}
+        told = _told_used_up(context.budget_remaining, known)
     spent = [each.text for each in context.used_up]
     if not spent and not told:
         return None

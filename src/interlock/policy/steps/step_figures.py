@@ -167,9 +167,9 @@ def rework_interval(context: StepContext) -> tuple[float, float] | None:
 
 def sure_rework(context: StepContext) -> float | None:
     """Return the share of rework that a run is judged by: of few actions, what is certain of it."""
-    share, interval = context.rework_ratio, rework_interval(context)
+    share = context.rework_ratio
     few = context.rework_of is not None and context.rework_of < COHERENCE_ACTIONS
-    if few and interval is not None:
+    if few and (interval := rework_interval(context)) is not None:
         share = interval[0] if (context.rework_of or 0) >= FEWEST_ACTIONS else 0.0
     ratios = (_counted_ratio(context), share)
     return max((ratio for ratio in ratios if ratio is not None), default=None)

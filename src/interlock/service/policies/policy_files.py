@@ -14,6 +14,7 @@ from interlock.commands.programs.places import Places
 from interlock.descriptors import content_of
 from interlock.errors import PolicyError
 from interlock.model.entrance import FilePath, PathLike, entrance
+from interlock.policy.actions.calls.payload import carriers_of
 from interlock.policy.actions.calls.tool_vocabulary import Vocabulary
 from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
@@ -37,6 +38,7 @@ from interlock.service.policies.rule_tests import failing_examples
 
 _CONFIG = PACKAGE / "policy" / "config"
 _SHARED = 16
+_REMEMBERED = 256
 _MOST_BYTES = 4 * 1024 * 1024
 """What a policy file may hold."""
 
@@ -222,7 +224,9 @@ def compile_policy(merged: MergedPolicy) -> CompiledPolicy:
         ),
         guard=PathGuard(policy.protected_paths),
         own=own_guard(settings.current_own_places()),
-        vocabulary=partial(_vocabulary, policy.tool_names, policy.parameter_names),
+        # What would be looked up by whole tables is looked up once.
+        vocabulary=cache(partial(_vocabulary, policy.tool_names, policy.parameter_names)),
+        carriers_of=lru_cache(_REMEMBERED)(partial(carriers_of, policy.tools.carriers)),
         schemas={tool: tool_schema(schema) for tool, schema in policy.tools.schemas.items()},
         user_rules=tuple((rule, compile_condition(rule.when)) for rule in policy.rules),
         review_gates={entry.id: entry.gate for entry in policy.reviews.gates},

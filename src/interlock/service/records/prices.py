@@ -11,9 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, localcontext
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -77,7 +75,7 @@ class SteadyPrices:
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        self._rates: dict[tuple[str | None, int], tuple[Fraction, ...] | None] = {}
+        self._rates: dict[tuple[str | None, int], tuple[int, ...] | None] = {}
 
     def cost_micros(self, model: str | None, usage: TokenUsage, at: int | None) -> int | None:
         """Return the cost in micro-USD of a call at a time, rounded up; None if not known."""
@@ -92,10 +90,10 @@ class SteadyPrices:
         if rates is None:
             return self._prices.cost_micros(model, usage, at=_moment(at))
         counts = (fresh, usage.output_tokens, read, written)
-        return ceil(sum(map(mul, rates, counts)))
+        return -(-sum(map(mul, rates, counts)) // _SHORT_REQUEST)
 
-    def _rates_of(self, model: str | None, at: int | None) -> tuple[Fraction, ...] | None:
-        """Return what a token costs that is read, written, read from and put into a cache."""
+    def _rates_of(self, model: str | None, at: int | None) -> tuple[int, ...] | None:
+        """Return what many tokens cost that are read, written, read from and put into a cache."""
         much = _SHORT_REQUEST
         kinds = (
             TokenUsage(input_tokens=much),
@@ -104,7 +102,7 @@ class SteadyPrices:
             TokenUsage(input_tokens=much, cache_write_tokens=much),
         )
         costs = [self._prices.cost_micros(model, each, at=_moment(at)) for each in kinds]
-        known = [Fraction(each, much) for each in costs if each is not None]
+        known = [each for each in costs if each is not None]
         return tuple(known) if len(known) == len(kinds) else None
 
 

@@ -46,8 +46,10 @@ class Part(NamedTuple):
 
 def first_text(parts: Sequence[Part], kind: str) -> str | None:
     """Return the first text that stands under a name of a kind."""
-    texts = (each.value for each in parts if kind in each.kinds and isinstance(each.value, str))
-    return next(texts, None)
+    for part in parts:
+        if kind in part.kinds and isinstance(part.value, str):
+            return part.value
+    return None
 
 
 def as_words(item: object) -> list[str]:

@@ -73,17 +73,19 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     """The mildest finding about it that counts: what is only likely must be grave."""
 
 
-def payloads_of(
-    tool: str, params: Mapping[str, object], carriers: Sequence[Carrier]
-) -> Iterator[Payload]:
-    """Yield every command and edit that the parameters carry, by the policy's table."""
+def carriers_of(carriers: Iterable[Carrier], tool: str) -> tuple[Carrier, ...]:
+    """Return what a policy says of a tool."""
+    return tuple([each for each in carriers if listing(tool, each.tools) is not None])
+
+
+def payloads_of(params: Mapping[str, object], carriers: Iterable[Carrier]) -> Iterator[Payload]:
+    """Yield every command and edit that the parameters carry, by what the policy says of a tool."""
     for carrier in carriers:
-        if listing(tool, carrier.tools) is None:
-            continue
         cwd = _text(_first(params, carrier.cwd))
         for line in _commands(params, carrier.command):
             yield Payload(command=line, cwd=cwd, is_typed_to=params.get(_TYPED_TO) is True)
-        yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
+        if carrier.path or carrier.edits or carrier.patch:
+            yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
 
 
 def listing(name: str, patterns: Sequence[str]) -> str | None:

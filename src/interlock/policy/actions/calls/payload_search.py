@@ -80,6 +80,7 @@ _MEANT: Final = frozenset(("command", "patch", *_SPOKEN))
 _OWN_MEANING: Final = _MEANT | {"folder", "environment", "arguments", "reference"}
 _NAMING: Final = frozenset(("reference", "operation", "language", "tool"))
 """Kinds whose values name something, as long as they are single words."""
+_TELLING: Final = frozenset(("command", "operation"))
 _LEFT_ALONE: Final = UNSEEN | {"path"}
 _SAYING: Final = frozenset(
     "echo printf grep egrep fgrep rg ag ack logger say expr test man apropos".split()
@@ -222,11 +223,15 @@ class _Search:
             Part(name, self._meant(name, node), value)
             for name, value in ((str(key), value) for key, value in entries.items())
         ]
-        node = node._replace(
-            cwd=first_text(parts, "folder") or node.cwd,
-            database=database_in(parts, node.role) or node.database,
-            path=first_text(parts, "path") or node.path,
-            role=told_by(parts, node.role, self._vocabulary),
+        node = _Node(
+            node.value,
+            told_by(parts, node.role, self._vocabulary),
+            node.kinds,
+            first_text(parts, "folder") or node.cwd,
+            node.name,
+            database_in(parts, node.role) or node.database,
+            node.language,
+            first_text(parts, "path") or node.path,
         )
         self._wiped = self._wiped or wiped_by(parts, node.role, self._vocabulary)
         called = self._called(parts, node)
@@ -257,12 +262,9 @@ class _Search:
             role = msgspec.structs.replace(role, sends=True)
         if program:
             role = msgspec.structs.replace(role, program=program)
-        return node._replace(
-            value=part.value,
-            role=role,
-            kinds=part.kinds,
-            name=part.name,
-            language="" if role.program else language or node.language or unread(part, role),
+        language = "" if role.program else language or node.language or unread(part, role)
+        return _Node(
+            part.value, role, part.kinds, node.cwd, part.name, node.database, language, node.path
         )
 
     def _called(self, parts: Sequence[Part], node: _Node) -> list[Part]:
@@ -548,12 +550,14 @@ class _Search:
             self._is_understood = True
             return
         paths = list(paths_of(parts))
+        self._is_understood = self._is_understood or bool(paths)
         removes = any(each.removes for each in (role, *done))
         # What nothing is moved away from is no arrival: `delete(target=...)`.
         moves = not all(is_arrival(name) for name, _ in paths)
         arrival = next((path for name, path in paths if is_arrival(name)), None)
-        changed = changed_lines(old or "", content or "") if paths else 0
-        for name, path in paths:
+        new = [(name, path) for name, path in paths if path not in self._paths]
+        changed = changed_lines(old or "", content or "") if new else 0
+        for name, path in new:
             edit = Payload(
                 path=path,
                 cwd=node.cwd,
@@ -580,6 +584,10 @@ class _Search:
             self._guesses.append(msgspec.structs.replace(edit, least=least))
 
     def _operations_of(self, parts: Sequence[Part]) -> list[Role]:
-        """Return what a tool that can do several things is told to do."""
-        said = [each.value for each in parts if each.kinds & {"command", "operation"}]
-        return [self._vocabulary.role_of(each) for each in said if isinstance(each, str)]
+        """Return what a tool that can do several things is told to do; a line is no such name."""
+        said = [each.value for each in parts if each.kinds & _TELLING]
+        return [
+            self._vocabulary.role_of(each)
+            for each in said
+            if isinstance(each, str) and each not in self._lines
+        ]
