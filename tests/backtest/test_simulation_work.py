@@ -13,7 +13,7 @@ from gates.policies import gates_with
 from interlock import Interlock, TokenUsage
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files
-from interlock.backtest.simulation_work import Amount, active_runs, simulate
+from interlock.backtest.simulation_work import active_runs, simulate
 from interlock.errors import InterlockError
 from interlock.model.past_run import PastRun, PastStep, Unread
 from interlock.model.policy_comparison import Simulation
@@ -150,11 +150,5 @@ def test_a_process_that_dies_is_told_with_what_to_do(tmp_path: Path) -> None:
         HistoryFile(str(tmp_path / name), Deadly(), 10_000_000, "") for name in ("a", "b", "c")
     ]
 
-    with pytest.raises(InterlockError, match="run the same with `--processes 1`"):
+    with pytest.raises(InterlockError, match="run the same again, with `--processes 1`"):
         simulated(None, large, processes=2)
-
-
-def test_little_is_done_by_one_process() -> None:
-    assert Amount(records=10, size=10).is_little
-    assert not Amount(records=10**6, size=0).is_little
-    assert not Amount(records=0, size=10**9).is_little

@@ -8,27 +8,18 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
 from contextlib import contextmanager, suppress
-from itertools import islice
-from multiprocessing import active_children, get_context, parent_process
+from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import IO, Final, NamedTuple
 
 import msgspec
 
 from interlock.backtest.audit_sum import AuditSum
 from interlock.backtest.run_audit import AuditJudge, audited
+from interlock.backtest.worker_pool import Job, in_turn, side_by_side
 from interlock.errors import InputError, InterlockError
 from interlock.model.audit import AuditedPlace, RunAudit
 from interlock.model.past_run import Unread
@@ -44,8 +35,6 @@ _MOST_UNREAD: Final = 20
 """So much that could not be read is told of one file."""
 _LITTLE: Final = 4 * 2**20
 """So little is read sooner than other processes could begin."""
-_AHEAD: Final = 2
-"""So many files per process are handed out before they are asked for."""
 
 
 class HistoryFile(NamedTuple):
@@ -250,62 +239,25 @@ def _still_counts(line: _Line, wanted: Mapping[str, HistoryFile]) -> bool:
 
 def _read(files: Sequence[HistoryFile], policy: CompiledPolicy, processes: int) -> Iterator[_Line]:
     """Yield what each file comes to, as it is known."""
+    jobs = [_job(file) for file in files]
     if processes <= 1 or len(files) <= 1 or sum(each.size for each in files) < _LITTLE:
-        judge = AuditJudge(policy)
-        for file in files:
-            yield _file_audit(file, judge)
-        return
-    merged = MergedPolicy(policy=policy.config, hash=policy.hash)
-    pool = ProcessPoolExecutor(
-        min(processes, len(files)), get_context("spawn"), initializer=_begin, initargs=(merged,)
-    )
-    waiting, pending = iter(files), set[Future[_Line]]()
-    try:
-        while True:
-            pending |= {
-                pool.submit(_audit_of, file)
-                for file in islice(waiting, _AHEAD * processes - len(pending))
-            }
-            if not pending:
-                break
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for each in done:
-                yield each.result()
-    except BrokenExecutor:
-        raise InterlockError(
-            "a process that read histories was ended from outside, perhaps for want of memory:"
-            " what was read until then is kept; run the same again, with `--processes 1`"
-        ) from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in active_children():
-            # One that is in the middle of a file would have us wait for its end.
-            child.terminate()
+        read = in_turn(jobs, AuditJudge(policy))
+    else:
+        merged = MergedPolicy(policy=policy.config, hash=policy.hash)
+        read = side_by_side(jobs, partial(_judge_by, merged), processes)
+    for _, line in read:
+        yield line
 
 
-_judges: list[AuditJudge] = []
-"""Who judges in a process that was begun to read, set once as it begins."""
+def _judge_by(merged: MergedPolicy) -> AuditJudge:
+    return AuditJudge(compile_policy(merged))
 
 
-def _begin(merged: MergedPolicy) -> None:
-    """Get ready to read: who interrupts us interrupts the first process, and all end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-    _judges[:] = [AuditJudge(compile_policy(merged))]
+def _job(file: HistoryFile) -> Job[_Line]:
+    return (yield _file_audit, (file,))
 
 
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _audit_of(file: HistoryFile) -> _Line:
-    return _file_audit(file, _judges[0])
-
-
-def _file_audit(file: HistoryFile, judge: AuditJudge) -> _Line:
+def _file_audit(judge: AuditJudge, file: HistoryFile) -> _Line:
     """Return what a file comes to, whatever stands in it."""
     runs: list[RunAudit] = []
     unread: list[Unread] = []

@@ -7,22 +7,14 @@ which part of it.
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
-from itertools import islice
-from multiprocessing import get_context
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from interlock.backtest.audit_work import HistoryFile
 from interlock.backtest.past_simulation import simulated_past
+from interlock.backtest.worker_pool import Job, in_turn, side_by_side
 from interlock.errors import InterlockError
 from interlock.model.past_run import Unread
 from interlock.model.rows import RunRow
@@ -38,25 +30,8 @@ _RUNS: Final = 500
 _LITTLE_RECORDS: Final = 4_000
 _LITTLE_BYTES: Final = 4 * 2**20
 """So little is decided sooner than other processes could begin."""
-_AHEAD: Final = 3
-"""So many parts per process are under way."""
 
 Advance = Callable[[int, int], None]
-_Task = tuple[Callable[..., object], tuple[object, ...]]
-_Job = Generator[_Task, object, Tally]
-"""Yields what is to be done, is sent what came of it, and returns what all of it comes to."""
-
-
-class Amount(NamedTuple):
-    """How much there is to do."""
-
-    records: int
-    size: int
-
-    @property
-    def is_little(self) -> bool:
-        """Whether one process does it soonest."""
-        return self.records < _LITTLE_RECORDS and self.size < _LITTLE_BYTES
 
 
 def active_runs(rows: Rows, *, since: int) -> Iterator[RunRow]:
@@ -86,13 +61,14 @@ def simulate(
     Of the histories only the run of that name counts, where `only` names one.
     """
     weights = [each.seq for each in runs] + [1 + each.size // _PAGE for each in files]
-    jobs: list[_Job] = [] if rows is None else [_recorded_job(rows, run.id) for run in runs]
+    jobs: list[Job[Tally]] = [] if rows is None else [_recorded_job(rows, run.id) for run in runs]
     jobs += [_history_job(file, only) for file in files]
-    amount = Amount(sum(each.seq for each in runs), sum(each.size for each in files))
+    records, size = sum(each.seq for each in runs), sum(each.size for each in files)
+    is_little = records < _LITTLE_RECORDS and size < _LITTLE_BYTES
     finished = (
-        _in_turn(jobs, policies)
-        if processes <= 1 or len(jobs) <= 1 or amount.is_little
-        else _side_by_side(jobs, policies, processes)
+        in_turn(jobs, policies)
+        if processes <= 1 or len(jobs) <= 1 or is_little
+        else side_by_side(jobs, _sent(policies), processes)
     )
     found: dict[int, Tally] = {}
     tally, done, added = Tally(), 0, 0
@@ -107,11 +83,11 @@ def simulate(
     return tally
 
 
-def _recorded_job(rows: Rows, run_id: str) -> _Job:
+def _recorded_job(rows: Rows, run_id: str) -> Job[Tally]:
     run, last = RecordedRun(run_id), 0
     while page := rows.records(run_id, after=last, limit=_PAGE):
         last = page[-1].seq
-        run = cast("RecordedRun", (yield _followed, (run, [row.body for row in page])))
+        run = yield _followed, (run, [row.body for row in page])
     return run.close()
 
 
@@ -120,8 +96,8 @@ def _followed(policies: Policies, run: RecordedRun, bodies: Sequence[bytes]) -> 
     return run
 
 
-def _history_job(file: HistoryFile, only: str | None) -> _Job:
-    return cast("Tally", (yield _read, (file, only)))
+def _history_job(file: HistoryFile, only: str | None) -> Job[Tally]:
+    return (yield _read, (file, only))
 
 
 def _read(policies: Policies, file: HistoryFile, only: str | None) -> Tally:
@@ -136,81 +112,16 @@ def _read(policies: Policies, file: HistoryFile, only: str | None) -> Tally:
     return tally
 
 
-def _in_turn(jobs: Iterable[_Job], policies: Policies) -> Iterator[tuple[int, Tally]]:
-    for place, job in enumerate(jobs):
-        result: object = None
-        while True:
-            try:
-                work, arguments = job.send(result)
-            except StopIteration as ended:
-                yield place, ended.value
-                break
-            result = work(policies, *arguments)
-
-
-def _side_by_side(
-    jobs: Sequence[_Job], policies: Policies, processes: int
-) -> Iterator[tuple[int, Tally]]:
-    pool = ProcessPoolExecutor(
-        processes, get_context("spawn"), initializer=_begin, initargs=(_sent(policies),)
-    )
-    waiting = iter(enumerate(jobs))
-    pending: dict[Future[object], tuple[int, _Job]] = {}
-
-    def go_on(place: int, job: _Job, result: object) -> Tally | None:
-        try:
-            work, arguments = job.send(result)
-        except StopIteration as ended:
-            return ended.value
-        pending[pool.submit(_work, work, arguments)] = place, job
-        return None
-
-    try:
-        while True:
-            for place, job in islice(waiting, _AHEAD * processes - len(pending)):
-                if (tally := go_on(place, job, None)) is not None:
-                    yield place, tally
-            if not pending:
-                return
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                place, job = pending.pop(future)
-                if (tally := go_on(place, job, future.result())) is not None:
-                    yield place, tally
-    except BrokenExecutor:
-        raise InterlockError(
-            "a process that decided again was ended from outside, perhaps for want of memory:"
-            " run the same with `--processes 1`"
-        ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-class _Sent(NamedTuple):
-    """The policies as they are handed to another process."""
-
-    before: MergedPolicy | None
-    after: MergedPolicy
-    since: int
-
-
-def _sent(policies: Policies) -> _Sent:
+def _sent(policies: Policies) -> Callable[[], Policies]:
+    """Return what makes the same policies in another process."""
     before, after = (
         None if each is None else MergedPolicy(policy=each.config, hash=each.hash)
         for each in (policies.before, policies.after)
     )
-    return _Sent(before, cast("MergedPolicy", after), policies.since)
+    return partial(_compiled, before, cast("MergedPolicy", after), policies.since)
 
 
-_policies: list[Policies] = []
-"""What a process decides by, set once as it begins."""
-
-
-def _begin(sent: _Sent) -> None:
-    """Get ready: who interrupts us interrupts the first process, and all end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    before = None if sent.before is None else compile_policy(sent.before)
-    _policies[:] = [Policies(before, compile_policy(sent.after), since=sent.since)]
-
-
-def _work(work: Callable[..., object], arguments: tuple[object, ...]) -> object:
-    return work(_policies[0], *arguments)
+def _compiled(before: MergedPolicy | None, after: MergedPolicy, since: int) -> Policies:
+    return Policies(
+        None if before is None else compile_policy(before), compile_policy(after), since=since
+    )
