@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from backtest.past_runs import a_call, a_message, a_person, a_run
+from backtest.past_runs import HOME, a_call, a_message, a_person, a_run
 from gates.policies import gates_with
 from interlock.backtest.audit_sum import AuditSum
 from interlock.backtest.run_audit import AuditJudge, audited
-from interlock.model.action import EditAction
+from interlock.model.action import EditAction, ToolAction
 from interlock.model.audit import Audit, Moment, MomentKind, RunAudit
 from interlock.model.past_run import PastStep, Unread
 from secret_generator import from_template
@@ -53,6 +53,24 @@ def test_what_did_not_run_or_is_not_known_whole_is_not_judged() -> None:
 
     assert found.moments == ()
     assert (found.calls, found.judged) == (1, 0)
+
+
+@pytest.mark.parametrize("odd", [10**40, "\ud800"])
+def test_a_call_that_cannot_be_written_down_is_judged(odd: object) -> None:
+    params = {"command": "rm -rf ~", "timeout": odd}
+
+    found = audit(a_call("", action=ToolAction(name="Bash", params=params)))
+
+    assert found.counts == {MomentKind.ACTION: 1}
+
+
+@pytest.mark.parametrize("folders", [("/", f"{HOME}/build"), (f"{HOME}/build", "/")])
+def test_the_same_line_is_judged_by_the_folder_it_runs_in(folders: Sequence[str]) -> None:
+    lines = [{"command": "rm -rf ./*", "cwd": folder} for folder in folders]
+
+    found = audit(*(a_call("", action=ToolAction(name="Bash", params=each)) for each in lines))
+
+    assert found.decisions == {"block": 1, "require-confirmation": 1}
 
 
 def test_the_same_moment_has_the_same_name_in_every_audit() -> None:

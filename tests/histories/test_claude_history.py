@@ -52,6 +52,23 @@ def transcript(tmp_path: Path) -> Path:
     return tmp_path / "projects" / "-home-me-shop" / f"{SESSION}.jsonl"
 
 
+@pytest.mark.parametrize(
+    "when",
+    [
+        -1,
+        1e300,
+        2**62,
+        253_402_300_800_000,
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:00:00-14:00",
+    ],
+)
+def test_a_moment_that_cannot_be_is_not_known(when: object, transcript: Path) -> None:
+    found = read(READER, written(transcript, [prompt(timestamp=when)]))
+
+    assert [step.at for step in found.only.steps] == [None]
+
+
 def test_a_session_is_read_step_by_step(transcript: Path) -> None:
     written(
         transcript,

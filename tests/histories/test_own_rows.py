@@ -138,6 +138,40 @@ def test_knows_its_files(name: str, beginning: bytes, is_its: bool) -> None:
     assert OwnRows().reads(Path(name), beginning) is is_its
 
 
+def test_half_a_character_stands_nowhere(tmp_path: Path) -> None:
+    half = '{"command": "cut \\ud83d"}'
+    steps = [{"role": "user", "text": "\ud83d"}, {"tool": "Bash", "args": half}]
+    path = rows(tmp_path / "runs.jsonl", {"run_id": "a\ud83d", "agent": "\ude00", "steps": steps})
+
+    [found], unread = read(OwnRows(), path)
+
+    assert unread == []
+    assert (found.run.id, found.run.client) == ("a\ufffd", "\ufffd")
+    assert [step.text for step in found.steps] == ["\ufffd", ""]
+    assert found.steps[1].action == ToolAction(name="Bash", params={"command": "cut \ufffd"})
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_what_is_no_number_is_left_out_of_a_call(number: str, tmp_path: Path) -> None:
+    given = f'{{"command": "make", "timeout": {number}}}'
+    path = rows(tmp_path / "runs.jsonl", {"steps": [{"tool": "Bash", "args": given}]})
+
+    [found], unread = read(OwnRows(), path)
+
+    assert unread == []
+    params = {"command": "make", "timeout": None}
+    assert found.steps[0].action == ToolAction(name="Bash", params=params)
+
+
+@pytest.mark.parametrize("when", [1e30, -1, "0001-01-01T00:00:00+14:00", 253_402_300_800, "soon"])
+def test_a_moment_that_cannot_be_is_not_known(when: object, tmp_path: Path) -> None:
+    path = rows(tmp_path / "runs.jsonl", {"steps": [{"text": "hi", "ts": when}]})
+
+    [found], unread = read(OwnRows(), path)
+
+    assert (found.steps[0].at, unread) == (None, [])
+
+
 def test_is_kept_nowhere_in_particular() -> None:
     assert OwnRows().usual_places(Path("/home/x"), {}) == ()
 

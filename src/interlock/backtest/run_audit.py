@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+import msgspec
+
 from interlock.backtest.hindsight import Watch
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
 from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text, line_of
@@ -85,18 +87,17 @@ class AuditJudge:
     def __init__(self, policy: CompiledPolicy) -> None:
         self.policy = policy
         self.prices = SteadyPrices(Prices(policy.config.budgets.prices))
-        self._answers: dict[tuple[str, str, str | None], _Answer] = {}
+        self._answers: dict[bytes, _Answer] = {}
 
-    def answer(self, action: Action, arguments: str, workspace: str | None) -> _Answer:
-        """Return what is said to a call, given where its run works."""
-        name = action.name if isinstance(action, ToolAction) else ""
-        key = (name, arguments, workspace)
+    def answer(self, action: Action) -> _Answer:
+        """Return what is said to a call."""
+        key = _whole(action)
         known = self._answers.get(key)
         if known is not None:
             return known
         verdict = judge(action, self.policy)
         answer = _Answer(verdict.decision, verdict.findings, action)
-        if len(arguments) <= _LONGEST_REMEMBERED:
+        if 0 < len(key) <= _LONGEST_REMEMBERED:
             if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
             self._answers[key] = answer
@@ -109,6 +110,17 @@ class AuditJudge:
         )
         recorded = recordable_action(inspect(answer.action, self.policy), verdict)
         return _line(_words_of(recorded.action))
+
+
+def _whole(action: Action) -> bytes:
+    """Return all that is known of a call: the same line does something else in another folder.
+
+    Nothing where that cannot be written down: numbers too long, half a character.
+    """
+    try:
+        return msgspec.json.encode(action)
+    except (OverflowError, UnicodeEncodeError):
+        return b""
 
 
 class _Hold(NamedTuple):
@@ -148,7 +160,7 @@ class _Auditor:
         """Return what is said to a step, if it is a call that ran and is known whole."""
         if not step.ran or step.action is None:
             return None
-        return self._judge.answer(step.action, step.arguments, self._run.workspace)
+        return self._judge.answer(step.action)
 
     def add(self, step: PastStep, answer: _Answer | None) -> None:
         """Take the next step, with what is said to it."""

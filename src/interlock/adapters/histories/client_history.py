@@ -12,6 +12,7 @@ import msgspec
 
 from interlock.adapters.clients.client_event import action_of, open_todos
 from interlock.adapters.histories.bounded_lines import bounded_lines
+from interlock.adapters.histories.packed_json import possible_moment
 from interlock.adapters.histories.turn_queue import Call, TurnQueue
 from interlock.errors import InputError
 from interlock.model.action import Action
@@ -164,8 +165,8 @@ def micros(stamp: Stamp) -> int | None:
         if isinstance(stamp, str):
             moment = datetime.fromisoformat(stamp)
             aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return round(aware.timestamp() * 1_000_000)
-        return None if stamp is None else round(stamp * 1_000)
+            return possible_moment(round(aware.timestamp() * 1_000_000))
+        return None if stamp is None else possible_moment(round(stamp * 1_000))
     except (ValueError, OverflowError):
         return None
 

@@ -18,7 +18,6 @@ from interlock.adapters.clients.client_event import action_of, open_todos
 from interlock.adapters.histories.bounded_lines import bounded_lines, unpacked
 from interlock.adapters.histories.packed_json import (
     Table,
-    decoded,
     fields,
     mended,
     microseconds,
@@ -82,7 +81,7 @@ class OwnRows:
 
 def run_from_json(line: bytes, number: int | None = None) -> OwnRun:
     """Return the run that a line of JSON describes; the line may be known by its number."""
-    row = _object(decoded(line), "a run")
+    row = _object(value(line), "a run")
     steps = row.get("steps")
     if not isinstance(steps, list):
         raise InputError('`steps` is not a list: expected {"run_id": ..., "steps": [...]}')

@@ -7,6 +7,7 @@ another kind than was asked for is empty or None: histories come from all versio
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -19,6 +20,8 @@ from interlock.errors import InputError
 T = TypeVar("T")
 Table = Mapping[str, object]
 _MICRO: Final = 1_000_000
+_LAST: Final = 253_402_300_799 * _MICRO
+"""The end of the year 9999: no calendar goes further."""
 _UNREAD: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _TABLE: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
@@ -43,13 +46,23 @@ def value(part: object) -> object:
 def _decoded_slowly(content: bytes | msgspec.Raw, finished: Callable[[object], object]) -> object:
     """Return the same of a text with half characters, as cut-off text has, or odd numbers."""
     try:
-        return finished(json.loads(bytes(content)))
+        return finished(json.loads(bytes(content), parse_constant=_no_number, parse_float=_finite))
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8") from error
     except ValueError as error:
         raise InputError(f"not JSON: {str(error)[:1].lower()}{str(error)[1:]}") from error
     except RecursionError as error:
         raise InputError("not read: nested too deeply") from error
+
+
+def _finite(written: str) -> float | None:
+    number = float(written)
+    return number if math.isfinite(number) else None
+
+
+def _no_number(written: str) -> None:
+    """Say nothing for `NaN` and the like: that is no JSON, and nothing can be asked with it."""
+    del written
 
 
 def fields(part: object) -> Table:
@@ -120,10 +133,15 @@ def microseconds(part: object) -> int | None:
     moment = value(part)
     try:
         if isinstance(moment, str):
-            return int(datetime.fromisoformat(moment).timestamp() * _MICRO)
-        return int(moment * _MICRO) if isinstance(moment, int | float) else None
+            return possible_moment(int(datetime.fromisoformat(moment).timestamp() * _MICRO))
+        return possible_moment(int(moment * _MICRO)) if isinstance(moment, int | float) else None
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def possible_moment(at: int) -> int | None:
+    """Return a moment in microseconds; None where no agent can have been at work then."""
+    return at if 0 <= at <= _LAST else None
 
 
 def mended(found: T) -> T:
