@@ -1,30 +1,21 @@
 """Which threshold would have been chosen without a source, and how does it do on that source?
 
 A threshold that was chosen on the very rows it is measured on looks better than it is. Here each
-source is left out in turn: the threshold is chosen on all others, for a promised rate of false
-ones, and the figure is taken on the source that nobody looked at.
+source is left out in turn: the threshold is chosen on all others as `interlock calibrate` chooses
+it, and the figure is taken on the source that nobody looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from interlock.backtest.calibrate.calibration import Case, Search, chosen_value
 from rates import Rate
 
-PROMISE: Final = 0.01
-"""At most this share of what should be left alone is held or sent on."""
-
-
-class Trial(msgspec.Struct, frozen=True):
-    """One row, and whether it is held at each threshold of a grid, from low to high."""
-
-    source: str
-    is_good: bool
-    """Whether it should be left alone."""
-    held: tuple[bool, ...]
+_NO_DEFAULT: Final = -1
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -35,39 +26,40 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """A threshold, by its place in the grid."""
+    """A threshold that was chosen."""
 
-    place: int
+    threshold: int
     keeps: bool
-    """Whether it keeps the promise on what it was chosen on; where none does, it is the last."""
+    """Whether it keeps the promise on what it was chosen on; where none does, it is the highest."""
 
 
-def figures(trials: Sequence[Trial], place: int) -> Figures:
+def case_of(source: str, held: Iterable[tuple[int, bool]], *, is_good: bool) -> Case:
+    """Return a row of a source by whether it is held at each threshold of a grid."""
+    top = max((threshold for threshold, is_held in held if is_held), default=None)
+    rises = () if top is None else ((top, 0),)
+    return Case(id="", is_good=is_good, rises=rises, agent=source)
+
+
+def figures(cases: Sequence[Case], threshold: int) -> Figures:
     """Return what one threshold comes to."""
     return Figures(
-        Rate.of(each.held[place] for each in trials if each.is_good),
-        Rate.of(each.held[place] for each in trials if not each.is_good),
+        Rate.of(each.top >= threshold for each in cases if each.is_good),
+        Rate.of(each.top >= threshold for each in cases if not each.is_good),
     )
 
 
-def chosen(trials: Sequence[Trial], promise: float = PROMISE) -> Chosen:
-    """Return the threshold that catches most of those that keep the promise.
-
-    Of equal ones the highest is taken: it interferes least.
-    """
-    places = range(len(trials[0].held))
-    told = [figures(trials, place) for place in places]
-    kept = [place for place in places if told[place].false.share <= promise]
-    if not kept:
-        return Chosen(places[-1], keeps=False)
-    return Chosen(max(kept, key=lambda place: (told[place].caught.hits, place)), keeps=True)
-
-
-def chosen_without_each(trials: Sequence[Trial]) -> Mapping[str, Chosen]:
+def chosen_without_each(cases: Sequence[Case], search: Search) -> Mapping[str, Chosen]:
     """Return the threshold that is chosen without each source; nothing where there is but one."""
-    sources = sorted({each.source for each in trials})
+    sources = sorted({each.agent for each in cases})
     if len(sources) < 2:
         return {}
     return {
-        source: chosen([each for each in trials if each.source != source]) for source in sources
+        source: _chosen([each for each in cases if each.agent != source], search)
+        for source in sources
     }
+
+
+def _chosen(cases: Sequence[Case], search: Search) -> Chosen:
+    # The default was found with every source at hand: it has no say here.
+    value = chosen_value(cases, msgspec.structs.replace(search, current=_NO_DEFAULT))
+    return Chosen(search.most if value is None else value, keeps=value is not None)

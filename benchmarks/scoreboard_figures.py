@@ -15,11 +15,14 @@ import secret_accuracy
 import step_accuracy
 import stop_accuracy
 from interlock.adapters.histories.own_rows import run_from_json
+from interlock.backtest.calibrate.calibration import PROMISE, Case, Search
+from interlock.backtest.calibrate.scored_run import steps_search
+from interlock.backtest.calibrate.turn_points import stops_search
 from interlock.errors import InputError
 from interlock.policy.config.run_sections import Loops
 from interlock.policy.config.stop_section import DEFAULT
 from labelled_data import KINDS, Read, files_of, read
-from left_out import Chosen, Figures, Trial, chosen_without_each, figures
+from left_out import Figures, case_of, chosen_without_each, figures
 from peer_protocol import Asked, Peer, Question
 from rates import Rate, Share, drawn
 from step_accuracy import COSTS, DETECTORS, PAUSE_SCORES, Held, Past
@@ -358,7 +361,14 @@ def _stops(folder: Path, bench: Bench) -> Stops | None:
     if len(files) > 1:
         tables[ALL_FILES] = _ends(told)
     sources = sorted({each.row.source for each in judged})
-    trials = [Trial(each.row.source, each.row.is_finished, each.at) for each in judged]
+    cases = [
+        case_of(
+            each.row.source,
+            zip(CONTINUE_AT, each.at, strict=True),
+            is_good=each.row.is_finished,
+        )
+        for each in judged
+    ]
     return Stops(
         files=tables,
         sources=[
@@ -367,7 +377,7 @@ def _stops(folder: Path, bench: Bench) -> Stops | None:
             )
             for each in sources
         ],
-        left_out=_left_out(trials, CONTINUE_AT, CONTINUE_AT.index(DEFAULT.continue_at)),
+        left_out=_left_out(cases, stops_search(DEFAULT, promise=PROMISE)),
     )
 
 
@@ -389,21 +399,21 @@ def _ends(told: Sequence[tuple[stop_accuracy.Row, Mapping[str, bool]]]) -> list[
     ]
 
 
-def _left_out(trials: Sequence[Trial], grid: Sequence[int], default: int) -> list[LeftOut]:
+def _left_out(cases: Sequence[Case], search: Search) -> list[LeftOut]:
     """Return each source at both thresholds, and all of them together."""
-    by_source = chosen_without_each(trials)
+    by_source = chosen_without_each(cases, search)
     if not by_source:
         return []
     rows = [
         LeftOut(
             source,
-            grid[choice.place],
+            choice.threshold,
             choice.keeps,
-            figures(own, default),
-            figures(own, choice.place),
+            figures(own, search.current),
+            figures(own, choice.threshold),
         )
         for source, choice in by_source.items()
-        for own in ([each for each in trials if each.source == source],)
+        for own in ([each for each in cases if each.agent == source],)
     ]
     together = LeftOut(
         ALL_SOURCES,
@@ -443,8 +453,7 @@ def _runs(folder: Path, bench: Bench) -> Runs | None:
     if not judged:
         return None
     runs = [each.past for each in judged]
-    default = PAUSE_SCORES.index(Loops().pause_score_percent)
-    held = {OURS: [Held(past, past.paused[default]) for past in runs]}
+    held = {OURS: [Held(past, past.paused[_SEARCH.current]) for past in runs]}
     for detector in DETECTORS[1:]:
         for limit in detector.limits:
             held[f"{detector.name} {limit:g}"] = step_accuracy.held(runs, detector, limit)
@@ -460,14 +469,15 @@ def _runs(folder: Path, bench: Bench) -> Runs | None:
         tools=tables[0],
         without=tables[1],
         sources=tables[2],
-        left_out=_left_out(_trials(runs), PAUSE_SCORES, default),
-        left_out_without=_left_out(_trials(_lengthy(runs)), PAUSE_SCORES, default),
+        left_out=_left_out(_cases(runs), _SEARCH),
+        left_out_without=_left_out(_cases(_lengthy(runs)), _SEARCH),
         left_out_tokens={each.name: each.tokens for each in tables[3]},
         curves=step_accuracy.curves(runs),
     )
 
 
 WITHOUT: Final = "without InterCode"
+_SEARCH: Final = steps_search(Loops(), promise=PROMISE)
 
 
 def _without(held: Sequence[Held]) -> list[Held]:
@@ -479,17 +489,21 @@ def _lengthy(runs: Sequence[Past]) -> list[Past]:
     return [each for each in runs if not each.ends_on_success]
 
 
-def _trials(runs: Sequence[Past]) -> list[Trial]:
+def _cases(runs: Sequence[Past]) -> list[Case]:
     return [
-        Trial(each.source, each.success is True, tuple(at is not None for at in each.paused))
+        case_of(
+            each.source,
+            ((score, at is not None) for score, at in each.paused.items()),
+            is_good=each.success is True,
+        )
         for each in runs
     ]
 
 
 def _at_chosen(runs: Sequence[Past]) -> list[Held]:
     """Return where each run is held by the threshold that was chosen without its source."""
-    by_source: Mapping[str, Chosen] = chosen_without_each(_trials(runs))
-    return [Held(each, each.paused[by_source[each.source].place]) for each in runs if by_source]
+    by_source = chosen_without_each(_cases(runs), _SEARCH)
+    return [Held(each, each.paused[by_source[each.source].threshold]) for each in runs if by_source]
 
 
 def _saved(tables: Sequence[Mapping[str, Sequence[Held]]], bench: Bench) -> list[list[Saved]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from left_out import PROMISE
+from interlock.backtest.calibrate.calibration import PROMISE
 from peer_protocol import Asked
 from rates import Rate, Share
 from scoreboard_figures import (
@@ -265,10 +265,11 @@ def _left_out(
         yield "There is but one source: nothing can be left out."
         return
     yield (
-        f"`{key}` is chosen on all other sources, so that at most {_PROMISED} of what should be"
-        " left alone is not, and as much as possible of the rest is caught. Then the source is"
-        " judged by it. *Broken* means that no value of the grid kept that promise on the others,"
-        " and the highest was taken."
+        f"`{key}` is chosen on all other sources as [`interlock calibrate`](calibrate.md) chooses"
+        f" it: at most {_PROMISED} of what should be left alone is not, where the exact 95 %"
+        " interval ends, and as much as possible of the rest is caught. The default has no say in"
+        " it. Then the source is judged by it. *Not proven* means that no value could be shown to"
+        " keep that promise on the others, and the highest was taken."
     )
     yield _table(
         [
@@ -292,7 +293,7 @@ def _left_out(
 def _threshold(row: LeftOut, unit: str) -> str:
     if row.threshold is None:
         return "each its own"
-    return f"{row.threshold}{unit}{'' if row.keeps else ', broken'}"
+    return f"{row.threshold}{unit}{'' if row.keeps else ', not proven'}"
 
 
 def _runs(runs: Runs) -> Iterator[str]:

@@ -37,7 +37,7 @@ ENDS_ON_SUCCESS: Final = "intercode"
 CHARACTERS_PER_TOKEN: Final = 4
 SLOPE_STEPS: Final = 10
 PEOPLE: Final = frozenset(("user", "human"))
-PAUSE_SCORES: Final = (40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 150, 200)
+PAUSE_SCORES: Final = (100, 105, 110, 120, 130, 150, 200, 300, 500, 1000)
 """The grid of `loops.pause-score-percent` that a threshold is chosen from."""
 STEP_FIELDS: Final = (
     "i", "role", "turn", "text", "text_len", "tool", "args", "args_h", "result_excerpt", "result_h",
@@ -94,8 +94,8 @@ class Past(msgspec.Struct, frozen=True):
     tokens: Tokens
     scores: Mapping[str, Scores]
     """By the name of the detector, one after every step."""
-    paused: tuple[int | None, ...] = ()
-    """Where the gate pauses or stops it, at each pause score of a grid."""
+    paused: Mapping[int, int | None] = {}
+    """Where the gate pauses or stops it, by the pause scores of a grid."""
 
     @property
     def ends_on_success(self) -> bool:
@@ -142,7 +142,7 @@ def past_from_json(line: bytes, pause_scores: Sequence[int] = ()) -> Past:
         steps=len(run.steps),
         tokens=_tokens(run, [each.tokens for each in outcome.steps]),
         scores={each.name: tuple(each.scores(run)) for each in DETECTORS},
-        paused=tuple(paused_at(run, each) for each in pause_scores),
+        paused={each: paused_at(run, each) for each in pause_scores},
     )
 
 

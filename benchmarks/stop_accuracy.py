@@ -37,7 +37,7 @@ GROUPS: Final = {
 }
 """Which rows count, by label and strength; weak and ambiguous ones do not."""
 UNFINISHED: Final = ("continue", "premature")
-CONTINUE_AT: Final = (40, 45, 50, 55, 60, 65, 70, 75, 80, 90, 100)
+CONTINUE_AT: Final = (40, 45, 50, 55, 60, 65, 70, 75, 80, 90, 100, 120, 1000)
 """The grid of `stops.continue-at` that a threshold is chosen from."""
 
 

@@ -149,19 +149,16 @@ def test_counts_ends_of_turns_by_file_and_by_source(measured: tuple[Path, dict[s
     assert counts(named(stops["sources"], "b")["rates"]["medium"]) == (1, 1)
 
 
-def test_chooses_the_threshold_without_the_source_that_is_judged(
+def test_so_few_rows_prove_no_threshold_and_the_most_careful_is_taken(
     measured: tuple[Path, dict[str, Any]],
 ) -> None:
-    """Only `b` has a finished turn that is sent on: without it the lowest threshold is as good."""
     rows = measured[1]["stops"]["left_out"]
 
     assert [each["source"] for each in rows] == ["a", "b", "chat", "all sources"]
-    without_b, without_a = named(rows, "b"), named(rows, "a")
-    assert counts(without_b["chosen"]["false"]) == counts(without_b["default"]["false"]) == (1, 2)
-    assert counts(without_a["default"]["caught"]) == (1, 1)
-    # The very same message must be left alone in `b`: to keep the promise, nothing is sent on.
-    assert counts(without_a["chosen"]["caught"]) == (0, 1)
-    assert without_a["threshold"] > without_b["threshold"]
+    assert not any(each["keeps"] for each in rows)
+    assert counts(named(rows, "b")["default"]["false"]) == (1, 2)
+    assert counts(named(rows, "b")["chosen"]["false"]) == (0, 2)
+    assert "| a | 1000, not proven |" in (measured[0] / "scoreboard.md").read_text()
 
 
 def test_counts_runs_and_what_comes_after_the_pause(

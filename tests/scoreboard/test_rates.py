@@ -10,10 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from interlock.adapters.histories.own_rows import run_from_json
+from interlock.backtest.calibrate.calibration import Case, Search
 from interlock.backtest.hindsight import judged
 from interlock.policy.config.run_sections import Loops, Steps
 from labelled_data import files_of, read
-from left_out import Chosen, Trial, chosen, chosen_without_each
+from left_out import Chosen, Figures, case_of, chosen_without_each, figures
 from rates import Rate, drawn
 from scoreboard_picture import Line, Mark, Panels, picture
 from secret_accuracy import made_from_rules, made_from_ways
@@ -44,36 +45,38 @@ def test_a_share_is_drawn_from_groups_and_the_same_every_time() -> None:
     assert drawn([]) is None
 
 
-def trials(source: str, *, good: list[int], bad: list[int]) -> list[Trial]:
-    """Rows that are held from the lowest threshold up to so many of four."""
-    rows = [(True, each) for each in good] + [(False, each) for each in bad]
+SEARCH = Search(least=1, most=4, current=2, promise=0.025)
+
+
+def cases(source: str, *, good: list[int], bad: list[int]) -> list[Case]:
+    """Rows that are held from the lowest threshold up to one of four."""
     return [
-        Trial(source, is_good, tuple(place < held for place in range(4))) for is_good, held in rows
+        case_of(source, [(each, each <= top) for each in range(1, 5)], is_good=is_good)
+        for is_good, tops in ((True, good), (False, bad))
+        for top in tops
     ]
 
 
-def test_chooses_what_catches_most_within_the_promise() -> None:
-    told = trials("a", good=[0] * 99 + [1], bad=[4, 3, 2, 1])
+def test_a_threshold_holds_what_reaches_it() -> None:
+    told = cases("a", good=[0, 1, 4], bad=[2, 3])
 
-    assert chosen(told) == Chosen(0, keeps=True)
-    assert chosen(told, promise=0.001) == Chosen(1, keeps=True)
-
-
-def test_of_equal_thresholds_the_highest_is_chosen() -> None:
-    assert chosen(trials("a", good=[0], bad=[3])) == Chosen(2, keeps=True)
+    assert figures(told, 1) == Figures(Rate(2, 3), Rate(2, 2))
+    assert figures(told, 3) == Figures(Rate(1, 3), Rate(1, 2))
 
 
-def test_the_highest_is_taken_where_none_keeps_the_promise() -> None:
-    assert chosen(trials("a", good=[4], bad=[4])) == Chosen(3, keeps=False)
+def test_no_source_and_no_default_has_a_say_in_its_own_threshold() -> None:
+    told = cases("a", good=[3] * 200, bad=[4]) + cases("b", good=[0] * 200, bad=[1, 3])
+
+    without = chosen_without_each(told, SEARCH)
+
+    assert without == {"a": Chosen(1, keeps=True), "b": Chosen(4, keeps=True)}
+    assert chosen_without_each(cases("a", good=[0], bad=[1]), SEARCH) == {}
 
 
-def test_no_source_has_a_say_in_its_own_threshold() -> None:
-    told = trials("a", good=[3], bad=[4]) + trials("b", good=[0], bad=[1])
+def test_the_highest_is_taken_where_none_is_shown_to_keep_the_promise() -> None:
+    told = cases("a", good=[0], bad=[1]) + cases("b", good=[0], bad=[1])
 
-    without = chosen_without_each(told)
-
-    assert without == {"a": Chosen(0, keeps=True), "b": Chosen(3, keeps=True)}
-    assert chosen_without_each(trials("a", good=[0], bad=[1])) == {}
+    assert chosen_without_each(told, SEARCH)["a"] == Chosen(4, keeps=False)
 
 
 @pytest.mark.parametrize("count", range(1, 8))

@@ -24,6 +24,8 @@ from typing import Final
 
 import msgspec
 
+PROMISE: Final = 0.025
+"""What is promised where nobody says another rate."""
 TAIL: Final = 0.025
 """What lies above a 95 % interval, and below it."""
 _LUCK: Final = 0.05

@@ -106,5 +106,9 @@ def rises_of(scores: Iterable[tuple[int, int]], total: int) -> tuple[tuple[int, 
 
 def calibrated_steps(cases: Sequence[Case], loops: Loops, *, promise: float) -> Calibration:
     """Choose the score that pauses a run."""
-    search = Search(least=CLEAR, most=MOST, current=loops.pause_score_percent, promise=promise)
-    return calibrated(cases, search, _DRAWN)
+    return calibrated(cases, steps_search(loops, promise=promise), _DRAWN)
+
+
+def steps_search(loops: Loops, *, promise: float) -> Search:
+    """Return where that score is searched."""
+    return Search(least=CLEAR, most=MOST, current=loops.pause_score_percent, promise=promise)

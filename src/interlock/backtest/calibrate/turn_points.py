@@ -159,9 +159,7 @@ def calibrated_stops(
 ) -> StopCalibration:
     """Choose the points and the threshold of the stop gate."""
     points = {name: int(getattr(settings, name)) for name in POINTS}
-    search = Search(
-        least=settings.warn_at, most=_MOST, current=settings.continue_at, promise=promise
-    )
+    search = stops_search(settings, promise=promise)
     found = _Points(ends, search)
     better = found.searched(points)
     if better is None:
@@ -175,6 +173,11 @@ def calibrated_stops(
     return StopCalibration(
         threshold=calibrated(held, search, _DRAWN), points=changed, searched=found.tries
     )
+
+
+def stops_search(settings: Stops, *, promise: float) -> Search:
+    """Return where the threshold of the stop gate is searched."""
+    return Search(least=settings.warn_at, most=_MOST, current=settings.continue_at, promise=promise)
 
 
 class _Points:

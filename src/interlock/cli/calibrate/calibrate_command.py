@@ -17,6 +17,7 @@ import msgspec
 from interlock import settings
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import found_files
+from interlock.backtest.calibrate.calibration import PROMISE
 from interlock.backtest.calibrate.calibration_report import (
     NO_MARKS,
     KnownOutcomes,
@@ -100,7 +101,7 @@ _FILE: Final = click.Path(path_type=Path)
     "--promise",
     metavar="PERCENT",
     type=click.FloatRange(0.01, 50),
-    default=2.5,
+    default=100 * PROMISE,
     show_default=True,
     help="The share of good runs that may be held.",
 )
