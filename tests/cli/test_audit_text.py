@@ -50,16 +50,31 @@ def test_every_moment_is_listed_once_with_its_id():
 
     for moment in an_audit().moments:
         assert sum(line.startswith(f"  {moment.id[:6]}  ") for line in lines) == 1
-    assert "Loops  (7)" in lines
+    assert "Loops  (7 of 24)" in lines
     assert lines[-1].startswith("next  interlock audit mark MOMENT right|wrong")
 
 
 def test_one_kind_can_be_looked_at_alone():
     lines = moments(an_audit(), MomentKind.EARLY_STOP)
 
-    assert "Stopped half-way  (4)" in lines
-    assert "Calls  (12)" not in lines
+    assert "Stopped half-way  (4 of 17)" in lines
+    assert not any(line.startswith("Calls") for line in lines)
     assert any("until a person typed “go on please”" in line for line in lines)
+
+
+def test_what_is_left_out_is_told_and_nothing_that_is_kept_is():
+    leaky = a_moment(1, kind=MomentKind.SECRET)
+    same = a_moment(2, run=leaky.run, path=leaky.path, step=leaky.step)
+    counts = {MomentKind.ACTION: 1_800, MomentKind.SECRET: 1}
+    lines = moments(an_audit(moments=(leaky, same), counts=counts))
+
+    assert "Calls  (1 of 1,800)" in lines
+    assert "Secrets that went into commands  (1)" in lines
+    assert any(line.startswith("1,799 more moments counted but not kept") for line in lines)
+    [told] = [line for line in report(an_audit(counts=counts)) if line.startswith("next")]
+    assert "lists the 25 kept of 1,813 moments" in told
+    whole = an_audit(counts={}, moments=(leaky, same))
+    assert "lists every moment" in report(whole)[-1]
 
 
 def test_a_mark_is_shown_with_who_gave_it():

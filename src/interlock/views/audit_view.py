@@ -101,6 +101,8 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     figures: tuple[Figure, ...]
     worst: Listed
     """What ran: the ten most worrying moments, then the other calls."""
+    calls: Listed
+    """The calls alone, each of them once."""
     secrets: Listed
     loops: Listed
     other_loops: str
@@ -124,6 +126,22 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     marks: str
     """What people thought of the moments so far."""
 
+    @property
+    def kinds(self) -> Mapping[MomentKind, Listed]:
+        """The moments of each kind: every kept one stands here once."""
+        return {
+            MomentKind.ACTION: self.calls,
+            MomentKind.SECRET: self.secrets,
+            MomentKind.LOOP: self.loops,
+            MomentKind.EARLY_STOP: self.early,
+            MomentKind.FALSE_DONE: self.false_done,
+        }
+
+    @property
+    def unkept(self) -> int:
+        """How many moments were counted and not kept."""
+        return sum(each.unlisted for each in self.kinds.values())
+
 
 def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
     """Return an audit as pages show it, with what people thought of its moments."""
@@ -139,6 +157,7 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         version=audit.version,
         figures=tuple(_figures(audit)),
         worst=lists.worst(),
+        calls=lists.of(MomentKind.ACTION, most=MOST_WORST),
         secrets=lists.of(MomentKind.SECRET, most=MOST_OTHERS),
         loops=first,
         other_loops=_other_loops(audit, first),

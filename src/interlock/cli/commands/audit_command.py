@@ -126,6 +126,8 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | No
 def show_command(*, audit: str, html: Path | None) -> None:
     """Show an audit again: the last one, or one by the beginning of its id.
 
+    Every moment that is kept is listed; where more were counted, that is said.
+
     Examples:
       interlock audit show
       interlock audit show --html report.html

@@ -29,6 +29,13 @@ _TONES: Final = {
     "continue": Tone.GOOD,
 }
 _PLAIN: Final = str.maketrans({"“": '"', "”": '"', "·": ",", "…": "..."})
+_TITLES: Final = {
+    MomentKind.ACTION: "Calls",
+    MomentKind.SECRET: "Secrets that went into commands",
+    MomentKind.LOOP: "Loops",
+    MomentKind.EARLY_STOP: "Stopped half-way",
+    MomentKind.FALSE_DONE: "Said they were done with failing tests",
+}
 _LONGEST: Final = 3
 """Of a command so many lines are shown: the transcript has all of it."""
 
@@ -48,29 +55,27 @@ def audit_lines(view: AuditView) -> Iterator[Line]:
     yield from _measured_lines(view)
     if view.moments:
         yield ()
-        yield next_line("interlock audit show", "lists every moment, with the id to mark it by")
+        kept = f"the {view.moments:,} kept of {view.moments + view.unkept:,} moments"
+        every = kept if view.unkept else "every moment"
+        yield next_line("interlock audit show", f"lists {every}, with the id to mark it by")
 
 
 def moments_lines(view: AuditView, kind: MomentKind | None = None) -> Iterator[Line]:
     """Yield every moment that was kept, of all kinds or of one, with the id to mark it by."""
     yield from wrapped_lines((), _drawn(view.heading), Tone.STRONG)
-    # A credential may stand among the worst as well: here each moment stands once.
-    ran = tuple(each for each in view.worst.every if each.moment.kind is MomentKind.ACTION)
-    found = 0
-    for of, title, moments in (
-        (MomentKind.ACTION, "Calls", ran),
-        (MomentKind.SECRET, "Secrets that went into commands", view.secrets.every),
-        (MomentKind.LOOP, "Loops", view.loops.every),
-        (MomentKind.EARLY_STOP, "Stopped half-way", view.early.every),
-        (MomentKind.FALSE_DONE, "Said they were done with failing tests", view.false_done.every),
-    ):
-        if moments and kind in (None, of):
-            found += len(moments)
-            yield from heading_lines(title, f"{len(moments):,}")
-            for each in moments:
-                yield from moment_lines(each)
+    wanted = {each: of for each, of in view.kinds.items() if kind in (None, each) and of.count}
+    for each, listed in wanted.items():
+        shown = f"{len(listed.every):,}"
+        of_all = f"{shown} of {listed.count:,}" if listed.unlisted else shown
+        yield from heading_lines(_TITLES[each], of_all)
+        for moment in listed.every:
+            yield from moment_lines(moment)
     yield ()
-    if found:
+    if unkept := sum(each.unlisted for each in wanted.values()):
+        left = f"{units.counted(unkept, 'more moment')} counted but not kept"
+        why = "of each kind and each session the worst are kept, of those alike the latest"
+        yield from wrapped_lines((), f"{left}: {why}", Tone.CAREFUL)
+    if any(each.every for each in wanted.values()):
         yield from wrapped_lines((Span("false alarms: ", Tone.LABEL),), view.marks)
         yield next_line(
             "interlock audit mark MOMENT right|wrong", "says whether it was worth telling"
