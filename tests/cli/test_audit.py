@@ -379,6 +379,29 @@ def test_a_page_whose_folder_is_missing_is_refused_before_the_work(histories: Pa
     assert "its folder does not exist" in result.stderr
 
 
+@pytest.mark.parametrize("show", [False, True])
+def test_a_file_that_is_no_report_is_not_lost(
+    histories: Path, tmp_path: Path, *, show: bool
+) -> None:
+    audit(histories)
+    words = ["audit", "show"] if show else ["audit", str(histories)]
+    page = tmp_path / "page.html"
+    page.write_text("<p>my thesis</p>")
+    refused = interlock(*words, "--html", str(page))
+
+    assert refused.exit_code == 2
+    assert "is no such file of Interlock: name another, or replace it" in refused.stderr
+    assert page.read_text() == "<p>my thesis</p>"
+    assert interlock(*words, "--html", str(page), "--force").exit_code == 0
+    assert interlock(*words, "--html", str(page)).exit_code == 0, "its own it replaces"
+
+
+def test_a_file_that_cannot_be_read_is_told(histories: Path, tmp_path: Path) -> None:
+    name = tmp_path / ("x" * 300)
+
+    assert "cannot be written" in interlock("audit", str(histories), "--html", str(name)).stderr
+
+
 def test_the_shared_sessions_are_audited() -> None:
     shared = os.environ.get("INTERLOCK_SHARED")
     if not shared:

@@ -101,6 +101,20 @@ def test_it_writes_a_picture_and_a_patch_and_touches_nothing_else(history: Path)
     assert sorted(each.name for each in Path().iterdir()) == ["c.svg", "p.toml", "runs.jsonl.gz"]
 
 
+def test_a_file_that_is_there_is_not_lost(history: Path) -> None:
+    words = ("calibrate", str(history), "--svg", "c.svg", "--patch", "p.toml")
+    Path("c.svg").write_text("<svg>my own</svg>")
+    taken = interlock(*words)
+    Path("c.svg").unlink()
+    assert interlock(*words).exit_code == ExitCode.ALLOWED
+    patched = interlock(*words)
+
+    assert taken.exit_code == patched.exit_code == ExitCode.MISUSED
+    assert "`c.svg` exists and is no such file of Interlock: name another" in taken.stderr
+    assert "`p.toml` exists: name another, or replace it with `--force`" in patched.stderr
+    assert interlock(*words, "--force").exit_code == ExitCode.ALLOWED
+
+
 def test_nothing_to_change_is_said_in_the_patch_as_well(history: Path) -> None:
     Path("own.toml").write_text("version = 1\n[loops]\npause-score-percent = 150\n")
     result = interlock("calibrate", str(history), "--policy", "own.toml", "--patch", "p.toml")
@@ -191,7 +205,7 @@ def test_turns_with_a_label_are_taken(tmp_path: Path) -> None:
         (["runs.jsonl", "--outcomes", "bytes"], "`bytes` cannot be read: not UTF-8"),
         (["runs.jsonl", "--outcomes", "runs.jsonl"], "`runs.jsonl` has no outcome: line 1: how"),
         (["runs.jsonl", "--git", "."], "is not in a git repository"),
-        (["runs.jsonl", "--svg", "no/where.svg"], "`no/where.svg` cannot be written: No such"),
+        (["runs.jsonl", "--svg", "no/where.svg"], "`no/where.svg` cannot be written: its folder"),
         (["runs.jsonl", "--promise", "0"], "0.0 is not in the range"),
         (["runs.jsonl", "--promise", "x"], "'x' is not a valid float"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -30,10 +30,11 @@ from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.backtest.calibrate.turn_points import Labelled, labelled_row
 from interlock.backtest.run_scorer import scored_run
 from interlock.cli.calibrate.calibration_page import calibration_lines, patch_of
-from interlock.cli.calibrate.calibration_picture import picture
+from interlock.cli.calibrate.calibration_picture import OWN_PICTURE, picture
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
+from interlock.cli.call.written_file import check_is_free, force_option, write_file
 from interlock.cli.text.render import escape
 from interlock.cli.text.tables import progress
 from interlock.descriptors import READING, check_is_regular, opened
@@ -107,6 +108,7 @@ _FILE: Final = click.Path(path_type=Path)
 )
 @click.option("--svg", metavar="FILE", type=_FILE, help="Draw the curve there.")
 @click.option("--patch", metavar="FILE", type=_FILE, help="Write the patch there, as TOML.")
+@force_option
 @policy_options
 @click.pass_context
 def calibrate_command(
@@ -125,6 +127,9 @@ def calibrate_command(
     patch: Path | None,
 ) -> None:
     """Choose thresholds."""
+    check_is_free(svg, own=OWN_PICTURE)
+    # A patch may have become somebody's policy by now, whoever wrote it.
+    check_is_free(patch)
     policy = chosen_policy()
     unread: list[Unread] = []
     known = _known(outcomes, repository, kept_days, unread, with_marks=not no_marks)
@@ -139,8 +144,8 @@ def calibrate_command(
         rules=policy.rulebook.rules,
         unread=unread,
     )
-    _write(svg, lambda: picture(report))
-    _write(patch, lambda: patch_of(report))
+    write_file(svg, lambda: picture(report))
+    write_file(patch, lambda: patch_of(report))
     _name_unread(unread)
     show(report, calibration_lines(report))
     context.exit(ExitCode.ALLOWED if report.is_conclusive else ExitCode.MISUSED)
@@ -268,14 +273,6 @@ def _whole(path: Path) -> str:
 
 def _reason(error: OSError | EOFError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _write(path: Path | None, text: Callable[[], str]) -> None:
-    if path is not None:
-        try:
-            path.write_text(text(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"`{path}` cannot be written: {error.strerror}") from error
 
 
 def _name_unread(unread: Iterable[Unread]) -> None:

@@ -17,6 +17,7 @@ from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import HistoryFile, found_files, read_places, work
 from interlock.cli.call.command_names import OWN, Own, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
+from interlock.cli.call.written_file import check_is_free, force_option, write_file
 from interlock.cli.text.audit_page import audit_lines, moments_lines
 from interlock.cli.text.render import Line, Span, Tone
 from interlock.cli.text.tables import progress
@@ -66,6 +67,7 @@ def audit_command() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the report as one HTML page as well.",
 )
+@force_option
 @click.option(
     "--processes",
     metavar="N",
@@ -78,7 +80,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | No
     """Read histories, judge them, and show what they come to."""
     readers, policy = known_readers(), chosen_policy()
     places = list(paths) or _usual_places(readers)
-    _check_is_writable(html)
+    _check_is_free(html)
     files, unread = found_files(
         places, readers, policy_hash=policy.hash, version=version("interlock")
     )
@@ -122,6 +124,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | No
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write it as one HTML page instead.",
 )
+@force_option
 @json_option
 def show_command(*, audit: str, html: Path | None) -> None:
     """Show an audit again: the last one, or one by the beginning of its id.
@@ -139,7 +142,7 @@ def show_command(*, audit: str, html: Path | None) -> None:
     if html is None:
         show(found, moments_lines(audit_view(found, kept.marks())))
         return
-    _check_is_writable(html)
+    _check_is_free(html)
     _write_html(found, kept, html)
     show({"report": str(html)}, [(Span(f"report: {html}"),)])
 
@@ -186,10 +189,11 @@ def _usual_places(readers: Sequence[HistoryReader]) -> list[Path]:
     return [place for place in dict.fromkeys(named) if place.exists()]
 
 
-def _check_is_writable(html: Path | None) -> None:
-    """Complain before the work and not behind it."""
-    if html is not None and not html.absolute().parent.is_dir():
-        raise InputError(f"`{html}` cannot be written: its folder does not exist")
+def _check_is_free(html: Path | None) -> None:
+    if html is not None:
+        from interlock.server.markup.audit_document import OWN_REPORT  # noqa: PLC0415 - few want it
+
+        check_is_free(html, own=OWN_REPORT)
 
 
 def _nothing_found(places: Sequence[Path], unread: Sequence[Unread], *, are_named: bool) -> str:
@@ -212,14 +216,10 @@ def _tell_of_places(files: Sequence[HistoryFile], places: Sequence[Path]) -> Non
 
 
 def _write_html(audit: Audit, kept: AuditFolder, html: Path | None) -> None:
-    if html is None:
-        return
-    from interlock.server.markup.audit_document import html_report  # noqa: PLC0415 - few want it
+    if html is not None:
+        from interlock.server.markup.audit_document import html_report  # noqa: PLC0415 - few want it
 
-    try:
-        html.write_text(html_report(audit, kept.marks()), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"`{html}` cannot be written: {error.strerror}") from error
+        write_file(html, lambda: html_report(audit, kept.marks()))
 
 
 def _show(audit: Audit, kept: AuditFolder) -> None:

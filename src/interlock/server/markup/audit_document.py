@@ -28,6 +28,8 @@ STYLE: Final = Path(__file__).parent.parent / "static" / "console.css"
 _LONG: Final = 240
 """What is longer is folded: its beginning tells what it is."""
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+OWN_REPORT: Final = "Interlock audit report"
+"""Every report says so of itself: by that it is known again."""
 _MARKS: Final = ((Mark.RIGHT, "Right"), (Mark.WRONG, "Wrong"))
 
 
@@ -56,6 +58,7 @@ def html_report(audit: Audit, marks: Mapping[str, Marked]) -> str:
     head = element(
         "head",
         element("meta", charset="utf-8"),
+        element("meta", name="generator", content=OWN_REPORT),
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
