@@ -99,7 +99,7 @@ def test_a_score_is_turned_into_the_percent_that_it_reaches(percent: int) -> Non
 def test_what_a_person_says_next_tells_whether_the_work_was_done(said: str, is_done: bool) -> None:
     run = scored(person("go"), call("ls", "a"), words("Now let me run the tests:"), person(said))
 
-    assert [(each.place, each.is_done) for each in run.ends] == [(3, is_done)]
+    assert [(each.place, each.is_done) for each in run.ends] == [(2, is_done)]
     assert run.ends[0].end.sent is Sent.BY_SCORE
     assert "points_intent" in run.ends[0].end.signals
 
@@ -110,7 +110,7 @@ def test_the_last_end_is_done_where_the_run_went_well() -> None:
     assert [each.is_done for each in run.ends] == [None]
     assert [each.is_done for each in run.labelled(success=True, marks={})] == [True]
     assert run.labelled(success=False, marks={}) == []
-    assert [each.is_done for each in run.labelled(success=True, marks={("r", 4): False})] == [False]
+    assert [each.is_done for each in run.labelled(success=True, marks={("r", 3): False})] == [False]
 
 
 def test_open_items_and_failing_tests_are_evidence() -> None:

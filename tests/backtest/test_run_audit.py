@@ -10,10 +10,13 @@ from msgspec.structs import replace
 from backtest.past_runs import HOME, a_call, a_message, a_person, a_run
 from gates.policies import gates_with
 from interlock.backtest.audit_sum import AuditSum
+from interlock.backtest.past_simulation import simulated_past
 from interlock.backtest.run_audit import AuditJudge, audited
 from interlock.model.action import EditAction, ToolAction
 from interlock.model.audit import Audit, Moment, MomentKind, RunAudit
 from interlock.model.past_run import PastStep, Unread
+from interlock.model.policy_comparison import AnswerKind
+from interlock.service.policies.policy_simulation import Policies
 from secret_generator import from_template
 
 _JUDGE = AuditJudge(gates_with(""))
@@ -36,7 +39,7 @@ def test_a_call_that_would_have_been_denied_is_told_with_where_it_stands() -> No
         "block",
         "rm -rf ~",
         12,
-        3,
+        2,
         5,
     )
     assert moment.rule in moment.rules
@@ -110,12 +113,26 @@ def test_a_loop_is_told_with_what_was_used_after_the_pause() -> None:
     [loop] = moments(found, MomentKind.LOOP)
     assert loop.text == "pytest -q"
     assert loop.rounds >= 3
-    assert loop.tokens == (21 - loop.step) * 100 == found.burnt
-    assert loop.steps == 21
+    assert loop.tokens == (20 - loop.step) * 100 == found.burnt
+    assert loop.steps == 20
     assert loop.share == loop.tokens / loop.of_tokens
     assert loop.of_tokens == found.tokens == 2_000
     assert found.looped
     assert found.burnt_micro_usd == loop.micro_usd > 0
+
+
+def test_a_step_has_one_number_everywhere() -> None:
+    asked = (a_person("fix it"), a_person("fix it"), a_message("I will."), a_person("quick!"))
+    steps = [*asked, *_stuck(12), a_message("Now let me fix it.")]
+
+    found = audit(*steps)
+    simulated = simulated_past(a_run(steps), "/h/4f1c.jsonl", Policies(None, _JUDGE.policy))
+
+    [loop], [early] = moments(found, MomentKind.LOOP), moments(found, MomentKind.EARLY_STOP)
+    assert f"{loop.step})" in loop.why, "the steps that led to it end with the one it was held at"
+    assert (loop.steps, early.step, found.steps) == (14, 14, 14)
+    counted = simulated.told(("a", None), ("b", None))
+    assert counted.of_kind(AnswerKind.STEP) == found.steps
 
 
 def test_what_is_used_after_a_person_spoke_is_not_burnt() -> None:

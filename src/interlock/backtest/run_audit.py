@@ -164,13 +164,14 @@ class _Auditor:
 
     def add(self, step: PastStep, answer: _Answer | None) -> None:
         """Take the next step, with what is said to it."""
-        self._place += 1
         if step.at is not None:
             self._first = step.at if self._first is None else min(self._first, step.at)
             self._last = step.at if self._last is None else max(self._last, step.at)
         self._model = step.model or self._model
         held = self._watch.after(step)
         seen = self._watch.seen
+        # Steps are those of the agent, as the meter counts them and its reasons name them.
+        self._place = self._watch.meter.steps
         ended = self._turn_ends.add(step, seen)
         if seen is not None and seen.kind is Kind.PERSON:
             self._judge_end(ended, step)

@@ -31,7 +31,7 @@ class TurnEnd(NamedTuple):
 
     step: PastStep
     place: int
-    """Its place in the run, from 1 on."""
+    """Which of the agent's steps it was, from 1 on."""
     context: StopContext
     tests: TestCounts | None
     """What the last tests came to that ran in this very turn."""
@@ -54,9 +54,9 @@ class TurnEnds:
 
     def add(self, step: PastStep, seen: Observation | None) -> TurnEnd | None:
         """Take the next step, as the meter saw it; return the turn that it shows to have ended."""
-        self._place += 1
         self._model = step.model or self._model
         ended = None
+        self._place += seen is not None and seen.kind is not Kind.PERSON
         if seen is not None and seen.kind is Kind.PERSON:
             ended = None if _BROKEN_OFF.match(step.text) else self.end()
             self._said, self._tests_of_turn = None, None

@@ -60,11 +60,12 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     line: int | None = None
     """Where it stands in the transcript."""
     step: int
+    """Which of the agent's steps it was, from 1 on."""
     at: int | None = None
     rounds: int = 0
     """How often it went round, for a loop."""
     steps: int = 0
-    """How many steps the run had in the end, for a loop."""
+    """How many steps the agent had taken when a person spoke or the run ended, for a loop."""
     tokens: int = 0
     """What was used after this moment, for a loop."""
     micro_usd: int = 0
