@@ -135,6 +135,16 @@ def test_a_step_has_one_number_everywhere() -> None:
     assert counted.of_kind(AnswerKind.STEP) == found.steps
 
 
+def test_what_comes_after_a_pause_is_counted_without_the_step_that_led_to_it() -> None:
+    steps = [a_person("fix it"), *_stuck(20)]
+
+    found = audit(*steps)
+    simulated = simulated_past(a_run(steps), "/h/4f1c.jsonl", Policies(None, _JUDGE.policy))
+
+    [*_, unknown] = simulated.told(("a", None), ("b", None)).after.held
+    assert (unknown.tokens, unknown.micro_usd) == (found.burnt, found.burnt_micro_usd)
+
+
 def test_what_is_used_after_a_person_spoke_is_not_burnt() -> None:
     alone = audit(a_person("fix it"), *_stuck(10))
     helped = audit(

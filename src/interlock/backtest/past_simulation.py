@@ -80,9 +80,10 @@ class _PastSimulation:
         before = None if self._first is None else self._first.after(step)
         after = self._second.after(step)
         self._end_turn(self._turns.add(step, self._second.seen))
+        # The step that leads to a pause is paid for before it: only what comes later is spared.
+        self._spend(step)
         if after is not None:
             self._step(step, _TAKEN if before is None else step_said(before), step_said(after))
-        self._spend(step)
 
     def _step(self, step: PastStep, before: Said, after: Said) -> None:
         if self._is_counted(step):
