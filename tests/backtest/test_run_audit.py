@@ -48,6 +48,12 @@ def test_a_call_that_would_have_been_denied_is_told_with_where_it_stands() -> No
     assert found.rules[moment.rule] == 1
 
 
+def test_a_call_that_ran_and_failed_is_told_as_such() -> None:
+    found = audit(a_call("rm -rf ~", failed=True), a_call("rm -rf ~"))
+
+    assert [each.failed for each in found.moments] == [True, False]
+
+
 def test_what_did_not_run_or_is_not_known_whole_is_not_judged() -> None:
     refused = a_call("rm -rf ~", ran=False)
     cut = a_call("rm -rf ~", action=None)

@@ -103,6 +103,15 @@ def test_what_was_only_counted_is_said():
     assert "  3 more loops, 9.80 M tokens" in lines
 
 
+def test_what_ran_and_failed_says_so():
+    lines = moments(an_audit(moments=(a_moment(1, failed=True), a_moment(2))))
+
+    assert [line.strip() for line in lines if "overwrites" in line] == [
+        "overwrites what others see on the remote (it failed)",
+        "overwrites what others see on the remote",
+    ]
+
+
 def test_a_loop_of_which_little_is_known_says_so():
     loop = a_moment(1, kind=MomentKind.LOOP, decision="stop", steps=40)
     lines = moments(an_audit(moments=(loop,)))

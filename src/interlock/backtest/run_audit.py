@@ -313,6 +313,7 @@ class _Auditor:
             text=text,
             why=worst.message,
             instead=worst.remediation,
+            failed=bool(step.failed),
         )
 
     def _note_early_stop(

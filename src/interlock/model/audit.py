@@ -59,6 +59,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     line: int | None = None
     """Where it stands in the transcript."""
+    failed: bool = False
+    """Whether the call ran and failed."""
     step: int
     """Which of the agent's steps it was, from 1 on."""
     at: int | None = None

@@ -57,6 +57,11 @@ class AuditedMoment(msgspec.Struct, frozen=True, kw_only=True):
     marked: Marked | None
 
     @property
+    def why(self) -> str:
+        """Why it is told; of a call that ran in vain, that as well."""
+        return f"{self.moment.why} (it failed)" if self.moment.failed else self.moment.why
+
+    @property
     def about(self) -> str:
         """Where and when, in one line."""
         return " · ".join(filter(None, (self.project, f"session {self.session}", self.when)))

@@ -103,7 +103,7 @@ def _notes(each: AuditedMoment) -> Iterator[tuple[str, Tone]]:
         typed = f", until a person typed “{moment.then}”" if moment.then else ""
         yield f"{moment.why}, then nothing{typed}", Tone.PLAIN
     else:
-        yield moment.why, Tone.PLAIN
+        yield each.why, Tone.PLAIN
     if moment.instead:
         yield f"instead: {moment.instead}", Tone.PLAIN
     if moment.kind is MomentKind.LOOP:

@@ -155,7 +155,7 @@ class _Document:
         return element("li", element("span", badge(moment.decision)), middle, right, id=anchor)
 
     def _why(self, each: AuditedMoment) -> Html:
-        why = element("div", said(each.moment.why, capital=False), class_="muted")
+        why = element("div", said(each.why, capital=False), class_="muted")
         instead = each.moment.instead
         if not instead:
             return why
