@@ -411,3 +411,15 @@ def test_the_shared_sessions_are_audited() -> None:
 
     assert report["runs"] == 220
     assert report.get("unread_count", 0) == 0
+
+
+def test_a_name_that_is_no_text_is_told(histories: Path) -> None:
+    odd = os.fsdecode(os.fsencode(histories) + b"/odd\xff.jsonl")
+    os.link(histories / "a.jsonl", odd)
+
+    report = audit(histories)
+
+    assert report["runs"] == 3
+    [unread] = report["unread"]
+    assert unread["path"].endswith("odd?.jsonl")
+    assert "not UTF-8" in unread["reason"]

@@ -344,3 +344,15 @@ def test_it_knows_its_own_files_and_where_they_are(tmp_path: Path) -> None:
     assert not READER.reads(tmp_path / "x.jsonl", b'{"type":"session_meta"')
     assert READER.usual_places(tmp_path, {}) == [tmp_path / ".claude" / "projects"]
     assert READER.usual_places(tmp_path, {"CLAUDE_CONFIG_DIR": "/c"}) == [Path("/c/projects")]
+
+
+@pytest.mark.parametrize(("given", "tokens"), [(None, 110), (0.0, 110), (-1, 0), (1e300, 0)])
+def test_a_call_counts_whatever_it_is_said_to_have_used(
+    given: object, tokens: int, transcript: Path
+) -> None:
+    spent = agent("m1", call("c1", command="ls"))
+    spent["message"]["usage"]["input_tokens"] = given
+
+    found = read(READER, written(transcript, [prompt(), spent, result("c1")]))
+
+    assert (len(found.only.calls), found.only.tokens, found.unread) == (1, tokens, [])

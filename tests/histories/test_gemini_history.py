@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,20 @@ def test_it_knows_its_own_files_and_where_they_are(tmp_path: Path) -> None:
     assert not READER.reads(tmp_path / "x.json", b'{"sessionId":1}')
     assert READER.usual_places(tmp_path, {}) == [tmp_path / ".gemini" / "tmp"]
     assert READER.usual_places(tmp_path, {"GEMINI_CLI_HOME": "/g"}) == [Path("/g/.gemini/tmp")]
+
+
+def test_a_pipe_in_place_of_the_folder_is_not_waited_for(chat: Path) -> None:
+    root = chat.parent.parent / ".project_root"
+    root.unlink()
+    os.mkfifo(root)
+
+    run = read(READER, written(chat, [HEAD, person("fix it")])).only
+
+    assert (run.head.workspace, run.said) == (None, [("user", "fix it")])
+
+
+def test_a_message_counts_though_what_it_used_is_not_told(chat: Path) -> None:
+    told = {"input": None, "output": 2.0, "cached": None}
+    run = read(READER, written(chat, [HEAD, {**agent("m1", "Done."), "tokens": told}])).only
+
+    assert (run.said, run.tokens) == ([("assistant", "Done.")], 2)

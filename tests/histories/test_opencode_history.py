@@ -215,3 +215,30 @@ def test_it_knows_its_own_files_and_where_they_are(tmp_path: Path) -> None:
     (place,) = READER.usual_places(tmp_path, {})
     assert place == tmp_path / ".local" / "share" / "opencode"
     assert READER.usual_places(tmp_path, {"XDG_DATA_HOME": "/x"}) == [Path("/x/opencode")]
+
+
+def test_a_message_counts_though_what_it_used_is_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with database(path, said("m1", text("Done."), tokens={"input": None, "output": 7})):
+        pass
+
+    found = read(READER, path)
+
+    assert (found.only.said, found.only.tokens, found.unread) == ([("assistant", "Done.")], 7, [])
+
+
+def test_a_folder_that_is_no_text_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with database(path, said("m1", text("Done."))) as found:
+        found.execute("UPDATE session SET directory = x'ff'")
+        found.commit()
+
+    head = read(READER, path).only.head
+
+    assert (head.workspace, head.project) == (None, "")
+
+
+def test_a_session_that_is_linked_from_its_storage_is_told(tmp_path: Path) -> None:
+    found = read(READER, written(tmp_path / f"{SESSION}.json", [{"id": SESSION}]))
+
+    assert (found.runs, len(found.unread)) == ([], 1)

@@ -70,10 +70,12 @@ def found_files(
                 reader = _reader_of(path, readers)
                 status = path.stat()
             except OSError as error:
-                unread.append(Unread(path=str(path), reason=error.strerror or str(error)))
+                unread.append(_unopened(path, error.strerror or str(error)))
                 continue
-            if reader is not None:
-                name = os.path.realpath(path)
+            name = os.path.realpath(path)
+            if reader is not None and not _is_text(name):
+                unread.append(_unopened(path, "its name is not UTF-8: rename it, or copy it"))
+            elif reader is not None:
                 stamp = (
                     f"{status.st_size} {status.st_mtime_ns} {reader.name} {reader.version}"
                     f" {policy_hash} {version}"
@@ -82,13 +84,22 @@ def found_files(
             elif is_named:
                 formats = ", ".join(each.name for each in readers)
                 reason = f"it is of no format that is known ({formats})"
-                unread.append(Unread(path=str(path), reason=reason))
+                unread.append(_unopened(path, reason))
     return sorted(files.values(), key=lambda each: (-each.size, each.path)), unread
+
+
+def _is_text(name: str) -> bool:
+    return os.fsencode(name).decode("utf-8", "replace") == name
+
+
+def _unopened(path: Path | str, reason: str) -> Unread:
+    shown = str(path).encode("utf-8", "replace").decode()
+    return Unread(path=shown, reason=reason)
 
 
 def _below(folder: Path, unread: list[Unread]) -> Iterator[Path]:
     def note(error: OSError) -> None:
-        unread.append(Unread(path=str(error.filename), reason=error.strerror or str(error)))
+        unread.append(_unopened(error.filename, error.strerror or str(error)))
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders.sort()

@@ -7,23 +7,26 @@ import msgspec
 from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 
+Tokens = int | float | None
+"""A number as some say it: nothing is none of them, and one that was computed may have a point."""
+
 
 class ClaudeUsage(msgspec.Struct, frozen=True):
     """Claude Code's: its input leaves out what came from the cache."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_creation_input_tokens: Tokens = 0
+    cache_read_input_tokens: Tokens = 0
 
     def counted(self) -> TokenUsage:
         """Return it as everybody counts."""
-        cached = self.cache_creation_input_tokens, self.cache_read_input_tokens
+        written, read = self.cache_creation_input_tokens, self.cache_read_input_tokens
         return _counted(
-            input_tokens=self.input_tokens + sum(cached),
-            output_tokens=self.output_tokens,
-            cache_write_tokens=cached[0],
-            cache_read_tokens=cached[1],
+            input_tokens=_sum(self.input_tokens, written, read),
+            output_tokens=_sum(self.output_tokens),
+            cache_write_tokens=_sum(written),
+            cache_read_tokens=_sum(read),
         )
 
 
@@ -56,17 +59,17 @@ class CodexCount(msgspec.Struct, frozen=True):
 class GeminiTokens(msgspec.Struct, frozen=True):
     """Gemini CLI's: what was thought is counted by itself."""
 
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    thoughts: int = 0
+    input: Tokens = 0
+    output: Tokens = 0
+    cached: Tokens = 0
+    thoughts: Tokens = 0
 
     def counted(self) -> TokenUsage:
         """Return it as everybody counts."""
         return _counted(
-            input_tokens=self.input,
-            output_tokens=self.output + self.thoughts,
-            cache_read_tokens=self.cached,
+            input_tokens=_sum(self.input),
+            output_tokens=_sum(self.output, self.thoughts),
+            cache_read_tokens=_sum(self.cached),
         )
 
 
@@ -94,26 +97,32 @@ class CopilotUsage(msgspec.Struct, frozen=True, rename="camel"):
 class OpencodeCache(msgspec.Struct, frozen=True):
     """What opencode counts of the cache."""
 
-    read: int = 0
-    write: int = 0
+    read: Tokens = 0
+    write: Tokens = 0
 
 
 class OpencodeTokens(msgspec.Struct, frozen=True):
     """opencode's: neither its input nor its output is all of it."""
 
-    input: int = 0
-    output: int = 0
-    reasoning: int = 0
+    input: Tokens = 0
+    output: Tokens = 0
+    reasoning: Tokens = 0
     cache: OpencodeCache = OpencodeCache()
 
     def counted(self) -> TokenUsage:
         """Return it as everybody counts."""
         return _counted(
-            input_tokens=self.input + self.cache.read + self.cache.write,
-            output_tokens=self.output + self.reasoning,
-            cache_read_tokens=self.cache.read,
-            cache_write_tokens=self.cache.write,
+            input_tokens=_sum(self.input, self.cache.read, self.cache.write),
+            output_tokens=_sum(self.output, self.reasoning),
+            cache_read_tokens=_sum(self.cache.read),
+            cache_write_tokens=_sum(self.cache.write),
         )
+
+
+def _sum(*given: Tokens) -> int:
+    """Return how many they are; below nothing where one of them is, which nobody believes."""
+    counts = [round(each or 0) for each in given]
+    return min(0, *counts) or sum(counts)
 
 
 def _counted(**given: int) -> TokenUsage:

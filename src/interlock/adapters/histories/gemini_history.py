@@ -7,6 +7,7 @@ named after the chat it belongs to.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from interlock.adapters.histories.client_history import (
     unheard,
 )
 from interlock.adapters.histories.turn_queue import Turn, TurnQueue, outcome_of
+from interlock.descriptors import READING, check_is_regular, opened
 from interlock.model.past_run import PastRun, Unread
 
 _NAME: Final = "gemini"
@@ -175,8 +177,9 @@ def _workspace(path: Path, head: _Chat) -> str | None:
         return head.directories[0]
     chats = next((each for each in path.parents if each.name == _CHATS), path.parent)
     try:
-        with (chats.parent / _ROOT).open(encoding="utf-8", errors="replace") as file:
-            return file.read(_LONGEST_ROOT).strip() or None
+        with opened(chats.parent / _ROOT, READING) as file:
+            check_is_regular(file, most=_LONGEST_ROOT)
+            return os.read(file, _LONGEST_ROOT).decode("utf-8", "replace").strip() or None
     except OSError:
         return None
 

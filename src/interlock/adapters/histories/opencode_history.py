@@ -142,8 +142,12 @@ class OpencodeHistory(msgspec.Struct, frozen=True):
         except Failures as error:
             unread(Unread(path=str(path), reason=f"is no session that can be read: {error}"))
             return
-        rows = _rows_in_files(path, session.id, unread)
-        yield _run(path, session, rows, unread)
+        storage = next((each.parent for each in path.parents if each.name == "session"), None)
+        if storage is None:
+            reason = "is linked from its storage: name that of which it is a part"
+            unread(Unread(path=str(path), reason=reason))
+            return
+        yield _run(path, session, _rows_in_files(storage, session.id, unread), unread)
 
 
 def _in_database(path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
@@ -151,7 +155,7 @@ def _in_database(path: Path, unread: Callable[[Unread], None]) -> Iterator[PastR
         try:
             database = _opened(path, until_the_end)
             for id_, parent, directory in database.execute(_SESSIONS).fetchall():
-                session = _Session(str(id_), directory, parent)
+                session = _Session(str(id_), _words(directory), _words(parent))
                 yield _run(path, session, _rows_in(database, path, session.id, unread), unread)
         except sqlite3.Error as error:
             unread(Unread(path=str(path), reason=f"is no database that can be read: {error}"))
@@ -176,6 +180,10 @@ def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "replace")
 
 
+def _words(stored: object) -> str | None:
+    return stored if isinstance(stored, str) else None
+
+
 def _rows_in(
     database: sqlite3.Connection, path: Path, session: str, unread: Callable[[Unread], None]
 ) -> Iterator[tuple[int, _Row]]:
@@ -188,10 +196,9 @@ def _rows_in(
 
 
 def _rows_in_files(
-    path: Path, session: str, unread: Callable[[Unread], None]
+    storage: Path, session: str, unread: Callable[[Unread], None]
 ) -> Iterator[tuple[int, _Row]]:
     """Yield the parts that older versions wrote into a file each; their names are in order."""
-    storage = next(each.parent for each in path.parents if each.name == "session")
     place = 0
     for message in sorted((storage / "message" / session).glob("*.json")):
         said = _file(message, unread)
