@@ -100,6 +100,25 @@ def test_a_credential_in_a_command_is_told_and_never_shown() -> None:
     assert secret not in str(found)
 
 
+def test_a_credential_in_a_name_or_cut_in_two_is_not_shown() -> None:
+    secret = from_template("ghp_[A-Za-z0-9]{36}", 7)
+    tool = ToolAction(name=f"mcp__box.{secret}.x__delete", params={"a": "b"})
+    tests = a_call("pytest", "=== 1 failed, 2 passed in 0.1s ===")
+    closing = f"{secret}{' ' * 15_970}All done."
+    steps = [
+        a_call("", action=tool),
+        tests,
+        a_message(closing),
+        a_person(f"{closing[40:]} {secret}"),
+    ]
+
+    found = audit(*steps, id=f"run {secret}", project=secret)
+
+    assert set(found.counts) == {MomentKind.ACTION, MomentKind.FALSE_DONE}
+    assert secret[20:] not in repr(found)
+    assert moments(found, MomentKind.FALSE_DONE)[0].text == "All done."
+
+
 def test_an_edit_is_told_by_its_file() -> None:
     secret = from_template("ghp_[A-Za-z0-9]{36}", 1)
     written = EditAction(path="config.py", content=f"TOKEN = '{secret}'")

@@ -161,7 +161,8 @@ def _ended(now: Said) -> Said:
 def _call_words(action: Action, policy: CompiledPolicy) -> str:
     """Return a call as it may be shown: without credentials."""
     inspection = inspect(action, policy)
-    return words_of(recordable_action(inspection, verdict_of(inspection)).action)
+    recorded = recordable_action(inspection, verdict_of(inspection))
+    return recordable_text(words_of(recorded.action), policy)
 
 
 def _words(text: str, policy: CompiledPolicy) -> str:

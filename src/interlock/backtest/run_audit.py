@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.backtest.hindsight import Watch
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
@@ -42,13 +43,14 @@ _MOST_MOMENTS: Final = 25
 """So many of one kind are kept of a run; all of them are counted."""
 _LONGEST_TEXT: Final = 400
 _LONGEST_WORDS: Final = 160
-_CLOSING: Final = 4_000
-"""The end of a message is what is read of it."""
+_CLOSING: Final = 16_000
+"""So much of a message is searched for credentials before a few words of it are shown."""
 _TOGETHER: Final = 32
 """So many calls are judged in a row: it is faster than each of them between other work."""
 _REMEMBERED: Final = 4_096
 _LONGEST_REMEMBERED: Final = 2_000
 _DIGITS: Final = 10
+_NAMES: Final = ("id", "client", "project")
 _FAILURE: Final = re.compile(r"\bfail|\bbroken\b|\bred\b|not pass", re.IGNORECASE)
 """Whoever says so does not claim that all is well."""
 _SENT_ON: Final = (StopOutcome.NUDGED, StopOutcome.RESUMED)
@@ -109,7 +111,7 @@ class AuditJudge:
             decision=answer.decision, findings=answer.findings, policy_hash=self.policy.hash
         )
         recorded = recordable_action(inspect(answer.action, self.policy), verdict)
-        return _line(_words_of(recorded.action))
+        return _line(recordable_text(_words_of(recorded.action), self.policy))
 
 
 def _whole(action: Action) -> bytes:
@@ -139,7 +141,9 @@ class _Auditor:
 
     def __init__(self, run: PastRun, path: str, own: AuditJudge) -> None:
         policy = own.policy
-        self._run, self._path, self._policy, self._judge = run, path, policy, own
+        # A folder or a name may hold a credential as well.
+        named = {each: recordable_text(getattr(run, each), policy) for each in _NAMES}
+        self._run, self._path, self._policy, self._judge = replace(run, **named), path, policy, own
         self._watch = Watch(policy.config.steps, policy.config.loops)
         self._place = self._calls = self._judged = self._turns = 0
         self._tokens = self._unpriced = self._micro_usd = 0
@@ -311,7 +315,7 @@ class _Auditor:
             rules=tuple(dict.fromkeys(each.rule for each in findings)),
             weight=weight,
             text=text,
-            why=worst.message,
+            why=recordable_text(worst.message, self._policy),
             instead=worst.remediation,
             failed=bool(step.failed),
         )
@@ -384,7 +388,11 @@ class _Auditor:
     def _words(self, text: str, *, from_end: bool = True) -> str:
         """Return the words that matter of a text, in one line and without credentials."""
         near = text[-_CLOSING:] if from_end else text[:_CLOSING]
-        line = " ".join(recordable_text(near, self._policy).split())
+        words = recordable_text(near, self._policy).split()
+        if len(near) < len(text):
+            # Half a credential is not known for one.
+            words = words[1:] if from_end else words[:-1]
+        line = " ".join(words)
         if len(line) <= _LONGEST_WORDS:
             return line
         return f"…{line[-_LONGEST_WORDS:]}" if from_end else f"{line[:_LONGEST_WORDS]}…"
