@@ -12,7 +12,7 @@ import pytest
 from gates.policies import gates_with
 from interlock import Interlock, TokenUsage
 from interlock.adapters.known_histories import known_readers
-from interlock.backtest.audit_work import HistoryFile, found_files
+from interlock.backtest.history_files import HistoryFile, found_files
 from interlock.backtest.simulation_work import active_runs, simulate
 from interlock.errors import InterlockError
 from interlock.model.past_run import PastRun, PastStep, Unread
@@ -39,7 +39,7 @@ def a_few_runs(interlock: Interlock, clock: HandClock, count: int = 3) -> None:
 def histories(folder: Path, *rows: object) -> Sequence[HistoryFile]:
     for number, row in enumerate(rows):
         (folder / f"{number}.jsonl").write_text(json.dumps(row) + "\n")
-    return found_files([folder], known_readers(), policy_hash="", version="")[0]
+    return found_files([folder], known_readers())[0]
 
 
 def simulated(

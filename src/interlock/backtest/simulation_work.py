@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final, cast
 
-from interlock.backtest.audit_work import HistoryFile
+from interlock.backtest.history_files import HistoryFile, through
 from interlock.backtest.past_simulation import simulated_past
 from interlock.backtest.worker_pool import Job, in_turn, side_by_side
-from interlock.errors import InterlockError
-from interlock.model.past_run import Unread
+from interlock.model.past_run import PastRun
 from interlock.model.rows import RunRow
 from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.document import MergedPolicy
@@ -103,12 +101,13 @@ def _history_job(file: HistoryFile, only: str | None) -> Job[Tally]:
 def _read(policies: Policies, file: HistoryFile, only: str | None) -> Tally:
     """Return what a file comes to, whatever stands in it."""
     tally = Tally()
-    try:
-        for run in file.reader.runs(Path(file.path), tally.note_unread):
-            if only is None or run.id.startswith(only):
-                tally.add(simulated_past(run, file.path, policies))
-    except (OSError, InterlockError) as error:
-        tally.note_unread(Unread(path=file.path, reason=str(error)))
+
+    def simulated(run: PastRun) -> Tally:
+        is_meant = only is None or run.id.startswith(only)
+        return simulated_past(run, file.path, policies) if is_meant else Tally()
+
+    for each in through(file, simulated, tally.note_unread):
+        tally.add(each)
     return tally
 
 

@@ -16,7 +16,6 @@ import msgspec
 
 from interlock import settings
 from interlock.adapters.known_histories import known_readers
-from interlock.backtest.audit_work import found_files
 from interlock.backtest.calibrate.calibration import PROMISE
 from interlock.backtest.calibrate.calibration_report import (
     NO_MARKS,
@@ -28,6 +27,7 @@ from interlock.backtest.calibrate.outcomes import marks_in, outcomes_in
 from interlock.backtest.calibrate.recorded_cases import recorded_run, recorded_runs
 from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.backtest.calibrate.turn_points import Labelled, labelled_row
+from interlock.backtest.history_files import HistoryFile, found_files, through
 from interlock.backtest.run_scorer import scored_run
 from interlock.cli.calibrate.calibration_page import calibration_lines, patch_of
 from interlock.cli.calibrate.calibration_picture import OWN_PICTURE, picture
@@ -42,7 +42,6 @@ from interlock.errors import InputError
 from interlock.model.past_run import Unread
 from interlock.policy.config.document import Policy
 from interlock.policy.config.stop_section import Stops
-from interlock.ports import HistoryReader
 from interlock.service.audits import AuditFolder
 
 _ABOUT: Final = """\
@@ -185,15 +184,14 @@ def _known(
 def _scored(
     paths: Sequence[Path], policy: Policy, unread: list[Unread], *, with_ledger: bool
 ) -> Iterator[ScoredRun]:
-    files = [(path, reader) for path, reader in _files(paths, unread)]
-    total = sum(path.stat().st_size for path, _ in files)
+    files = _files(paths, unread)
+    total, done = sum(each.size for each in files), 0
     with progress("reading") as advance:
-        done = 0
-        for path, reader in files:
-            for run in reader.runs(path, unread.append):
-                yield scored_run(run, policy)
+        for file in files:
+            for run in through(file, lambda run: scored_run(run, policy), unread.append):
+                yield run
                 advance(done, total)
-            done += path.stat().st_size
+            done += file.size
     if with_ledger:
         with reading_ledger() as ledger, progress("reading the ledger", long=50) as advance:
             rows = list(recorded_runs(ledger.rows))
@@ -202,17 +200,18 @@ def _scored(
                 advance(place + 1, len(rows))
 
 
-def _files(paths: Sequence[Path], unread: list[Unread]) -> Iterator[tuple[Path, HistoryReader]]:
-    """Yield every file that can be read, with whoever reads it."""
+def _files(paths: Sequence[Path], unread: list[Unread]) -> Sequence[HistoryFile]:
+    """Return every file that can be read, in the order of their names."""
+    found: list[HistoryFile] = []
     for path in paths:
         if not path.exists():
             raise InputError(f"`{path}` is not there: name a history, or a folder of them")
-        files, missed = found_files([path], known_readers(), policy_hash="", version="")
+        files, missed = found_files([path], known_readers())
         unread += missed
         if path.is_dir() and not files:
             unread.append(Unread(path=str(path), reason="no history in this folder"))
-        for file in sorted(files):
-            yield Path(file.path), file.reader
+        found += sorted(files)
+    return found
 
 
 def calibrate_turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:

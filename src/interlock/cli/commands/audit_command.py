@@ -14,7 +14,8 @@ import click
 
 from interlock import settings
 from interlock.adapters.known_histories import known_readers
-from interlock.backtest.audit_work import HistoryFile, found_files, read_places, work
+from interlock.backtest.audit_work import work
+from interlock.backtest.history_files import HistoryFile, found_files, read_places
 from interlock.cli.call.command_names import OWN, Own, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
 from interlock.cli.call.written_file import check_is_free, force_option, write_file
@@ -81,9 +82,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | No
     readers, policy = known_readers(), chosen_policy()
     places = list(paths) or _usual_places(readers)
     _check_is_free(html)
-    files, unread = found_files(
-        places, readers, policy_hash=policy.hash, version=version("interlock")
-    )
+    files, unread = found_files(places, readers)
     if not files:
         raise InputError(_nothing_found(places, unread, are_named=bool(paths)))
     kept = AuditFolder(settings.current_audit_folder())
@@ -93,6 +92,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | No
             result = work(
                 files,
                 policy,
+                version=version("interlock"),
                 folder=kept.made(),
                 processes=processes or min(os.cpu_count() or 1, _MOST_PROCESSES),
                 advance=advance,

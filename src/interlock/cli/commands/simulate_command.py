@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from interlock.adapters.known_histories import known_readers
-from interlock.backtest.audit_work import HistoryFile, found_files
+from interlock.backtest.history_files import HistoryFile, found_files
 from interlock.backtest.simulation_work import active_runs, simulate
 from interlock.cli.call.duration import PastMoment
 from interlock.cli.call.exit_code import ExitCode
@@ -138,7 +138,7 @@ def _runs(rows: Rows, run: str | None, since: int) -> Sequence[RunRow]:
 def _histories(paths: Sequence[Path], tally: Tally) -> Sequence[HistoryFile]:
     """Return the histories in some places; InputError where there is none at all."""
     readers = known_readers()
-    files, unread = found_files(paths, readers, policy_hash="", version="")
+    files, unread = found_files(paths, readers)
     for each in unread:
         tally.note_unread(each)
     if paths and not files:
