@@ -20,7 +20,7 @@ from interlock.backtest.calibrate.calibration_report import KnownOutcomes, calib
 from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.backtest.calibrate.turn_points import Labelled
 from interlock.backtest.run_scorer import scored_run
-from interlock.cli.calibrate.calibrate_command import calibrate_turns
+from interlock.cli.calibrate.calibrate_command import labelled_turns
 from interlock.cli.call.exit_code import ExitCode
 from interlock.model.audit import Mark, Moment, MomentKind
 from interlock.model.past_run import PastRun, Unread
@@ -292,7 +292,7 @@ def test_the_default_of_the_step_gate_is_the_chosen_point(
 @pytest.fixture(scope="module")
 def turns() -> list[Labelled]:
     names = ("stops.dev.jsonl.gz", "stops.chat.dev.jsonl.gz")
-    return [each for name in names for each in calibrate_turns(shared(name), POLICY.stops, [])]
+    return [each for name in names for each in labelled_turns(shared(name), POLICY.stops, [])]
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final, cast
 
 import click
 import msgspec
 
 from interlock import settings
+from interlock.adapters.histories.bounded_lines import bounded_lines, bounded_whole
+from interlock.adapters.histories.packed_json import decoded
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.calibrate.calibration import PROMISE
 from interlock.backtest.calibrate.calibration_report import (
@@ -37,7 +37,6 @@ from interlock.cli.call.options import chosen_policy, ledger_call, policy_option
 from interlock.cli.call.written_file import check_is_free, force_option, write_file
 from interlock.cli.text.render import escape
 from interlock.cli.text.tables import progress
-from interlock.descriptors import READING, check_is_regular, opened
 from interlock.errors import InputError
 from interlock.model.past_run import Unread
 from interlock.policy.config.document import Policy
@@ -69,8 +68,6 @@ Examples:
   interlock calibrate runs.jsonl --git . --promise 5 --svg curve.svg
   interlock calibrate --turns turns.jsonl --patch calibrated.toml
 """
-_MOST_BYTES: Final = 1024 * 1024 * 1024
-_LONGEST_LINE: Final = 256 * 1024 * 1024
 _MOST_NAMED: Final = 5
 _FILE: Final = click.Path(path_type=Path)
 
@@ -132,7 +129,7 @@ def calibrate_command(
     policy = chosen_policy()
     unread: list[Unread] = []
     known = _known(outcomes, repository, kept_days, unread, with_marks=not no_marks)
-    ends = [each for path in turns for each in calibrate_turns(path, policy.config.stops, unread)]
+    ends = [each for path in turns for each in labelled_turns(path, policy.config.stops, unread)]
     runs = _scored(paths, policy.config, unread, with_ledger=recorded or not (paths or turns))
     report = calibration_report(
         [run for run in runs if not _is_left_out(run.id, run.group, leave_out)],
@@ -214,64 +211,45 @@ def _files(paths: Sequence[Path], unread: list[Unread]) -> Sequence[HistoryFile]
     return found
 
 
-def calibrate_turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:
+def labelled_turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[Labelled]:
     """Yield the ends of turns of a file; a row that is none is noted."""
-    for number, line in _lines(path):
-        try:
-            labelled = labelled_row(_row(line), stops, number)
-        except InputError as error:
-            unread.append(Unread(path=str(path), line=number, reason=str(error)))
-            continue
-        if labelled is not None:
-            yield labelled
+    with _refusing(path):
+        for number, line in bounded_lines(path, _refuse):
+            try:
+                labelled = labelled_row(_row(line), stops, number) if line.strip() else None
+            except InputError as error:
+                unread.append(Unread(path=str(path), line=number, reason=str(error)))
+                continue
+            if labelled is not None:
+                yield labelled
 
 
 def _row(line: bytes) -> Mapping[str, object]:
-    try:
-        row = cast("object", json.loads(line))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
+    row = decoded(line)
     if not isinstance(row, dict):
         raise InputError("not an object with `text` and `label`")
     return cast("Mapping[str, object]", row)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with _opened(path) as file:
-            number = 0
-            while line := file.readline(_LONGEST_LINE):
-                number += 1
-                if line.strip():
-                    yield number, line
-    except (OSError, EOFError) as error:
-        raise InputError(f"`{path}` cannot be read: {_reason(error)}") from error
+def _whole(path: Path) -> str:
+    with _refusing(path):
+        try:
+            return (bounded_whole(path, _refuse) or b"").decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"`{path}` cannot be read: not UTF-8") from error
+
+
+def _refuse(unread: Unread) -> None:
+    """Conclude nothing from what is not whole."""
+    raise InputError(f"`{unread.path}` cannot be read: {unread.reason}")
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[IO[bytes]]:
-    with opened(path, READING) as descriptor:
-        check_is_regular(descriptor, most=_MOST_BYTES)
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            if path.suffix != ".gz":
-                yield file
-                return
-            with gzip.open(file) as unpacked:
-                yield cast("IO[bytes]", unpacked)
-
-
-def _whole(path: Path) -> str:
+def _refusing(path: Path) -> Generator[None]:
     try:
-        with _opened(path) as file:
-            return file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"`{path}` cannot be read: not UTF-8") from error
-    except (OSError, EOFError) as error:
-        raise InputError(f"`{path}` cannot be read: {_reason(error)}") from error
-
-
-def _reason(error: OSError | EOFError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+        yield
+    except OSError as error:
+        raise InputError(f"`{path}` cannot be read: {error.strerror or error}") from error
 
 
 def _name_unread(unread: Iterable[Unread]) -> None:
