@@ -20,6 +20,8 @@ _BYTES_PER_ATTEMPT = 16
 _DENSE = 8
 _QUOTES = b"\\\"'`"
 _SHORT_TEXT = 2048
+_SHORT_NAME = 64
+_REMEMBERED = 1024
 _CHEAP_LOOKS = 8
 _TESTED = 32
 _SET_BYTES = 32 << 20
@@ -63,12 +65,24 @@ class SecretScanner:
         self._rules_of = _rules_by_keyword(self._rules, keywords)
         self._allowed = [_policy_pattern("allow", pattern) for pattern in allow]
         self._own = [_policy_pattern("patterns", pattern) for pattern in own]
+        self._harmless: set[str] = set()
 
     def scan(self, text: str) -> list[SecretMatch]:
         """Return the credentials in the order they stand, overlapping ones as one.
 
         A text with more of them than can be told apart in time is one credential as a whole.
+        Names of parameters and folders come again and again: those without any are remembered.
         """
+        if text in self._harmless:
+            return []
+        found = self._found_in(text)
+        if not found and len(text) <= _SHORT_NAME:
+            if len(self._harmless) >= _REMEMBERED:
+                self._harmless.clear()
+            self._harmless.add(text)
+        return found
+
+    def _found_in(self, text: str) -> list[SecretMatch]:
         data = _text_as_bytes(text)
         rules: set[int] = set()
         for keyword in self._literals.present(data):

@@ -32,7 +32,7 @@ _BRIEF: Final = 40
 _SHORT: Final = 300
 """A longer result is more than a word that something is not ready."""
 
-_NUMBER: Final = re.compile(r"\d+")
+_NUMBER: Final = re.compile(r"(\d+)")
 _SILENT: Final = re.compile(
     r"\W*(?:ok(?:ay)?|done|true|null|none|(?:\w+ ){0,3}success(?:ful(?:ly)?)?)?\W*", re.IGNORECASE
 )
@@ -49,9 +49,8 @@ _WAITING: Final = re.compile(
     r"|not (?:yet )?(?:ready|done|finished|complete|available))\b|^\W*running\W*$"
 )
 """Something is not ready yet."""
-_POLLING: Final = re.compile(
-    r"(?:^|[\W_])(?:status|poll|wait|watch|sleep|progress|health|heartbeat)(?:$|[\W_s])"
-)
+_POLLS: Final = tuple("status poll wait watch sleep progress health heartbeat".split())
+_POLLING: Final = re.compile(rf"(?:^|[\W_])(?:{'|'.join(_POLLS)})(?:$|[\W_s])")
 """A call that looks how far something is."""
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -101,6 +100,7 @@ def call_seen(
     """
     plain = arguments if arguments_digest is not None else _canonical(arguments, volatile)
     begun = plain[:_LOOKED_AT]
+    around_numbers = _NUMBER.split(begun)
     shown = None if result is None else result[:_LOOKED_AT]
     size = len(result or "") if result_size is None else result_size
     error = error_of(shown, failed=failed)
@@ -113,8 +113,8 @@ def call_seen(
         kind=Kind.CALL,
         tool=tool,
         call=_fingerprint(tool, arguments_digest or plain),
-        shape=_fingerprint(tool, _NUMBER.sub("0", begun)),
-        numbers=_numbers(begun),
+        shape=_fingerprint(tool, "0".join(around_numbers[::2])),
+        numbers=tuple(map(_number, around_numbers[1 : 2 * _MOST_NUMBERS : 2])),
         result=None if result is None else result_digest or _fingerprint("", result),
         silent=shown is not None and _says_nothing(shown, error),
         brief=size <= _BRIEF,
@@ -146,9 +146,8 @@ def _is_volatile(name: str, volatile: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name.lower(), each.lower()) for each in volatile)
 
 
-def _numbers(arguments: str) -> tuple[int, ...]:
-    found = _NUMBER.findall(arguments)[:_MOST_NUMBERS]
-    return tuple(int(each[-_LONGEST_NUMBER:]) for each in found)
+def _number(digits: str) -> int:
+    return int(digits[-_LONGEST_NUMBER:])
 
 
 def _fingerprint(tool: str, text: str) -> str:
@@ -165,9 +164,13 @@ def _says_nothing(result: str, error: str | None) -> bool:
 
 def _is_waiting(tool: str, arguments: str, result: str, size: int) -> bool:
     """Return whether it looks how far something is, and may well have to look again."""
-    if _POLLING.search("_".join(_words_of(tool))) or _POLLING.search(arguments[:_SHORT].lower()):
+    if _polls("_".join(_words_of(tool))) or _polls(arguments[:_SHORT].lower()):
         return True
     return size < _SHORT and _WAITING.search(result.lower()) is not None
+
+
+def _polls(text: str) -> bool:
+    return any(word in text for word in _POLLS) and _POLLING.search(text) is not None
 
 
 @lru_cache(maxsize=1024)

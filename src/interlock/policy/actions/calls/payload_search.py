@@ -86,6 +86,7 @@ _SAYING: Final = frozenset(
     "echo printf grep egrep fgrep rg ag ack logger say expr test man apropos".split()
 )
 """Programs that are given texts, which may be lines that are only mentioned."""
+_LOOKED_INTO: Final = (str, Mapping, list, tuple)
 _PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
@@ -160,6 +161,7 @@ class _Search:
         self._unclear: list[tuple[str, Role, str | None]] = []
         self._waiting: list[_Node] = []
         self._roles: list[Role] = []
+        self._count = 0
         self._is_understood = bool(carried)
         self._has_text = False
         self._is_excessive = False
@@ -174,7 +176,6 @@ class _Search:
         self._waiting.append(_Node(params, role, _NO_KINDS, None, ""))
         # By identity; what is kept here keeps its identity to itself.
         seen: dict[int, object] = {}
-        count = 0
         while self._waiting:
             node = self._waiting.pop()
             if isinstance(node.value, str):
@@ -183,9 +184,9 @@ class _Search:
                 # Parameters may contain themselves: once is enough.
                 seen[id(node.value)] = node.value
                 self._container(node)
-            count += 1
+            self._count += 1
             lines = len(self._payloads) + len(self._guesses)
-            if count > _MOST_NODES or lines > _MOST_LINES:
+            if self._count > _MOST_NODES or lines > _MOST_LINES:
                 self._is_excessive = True
                 break
         self._look_at_the_rest()
@@ -243,7 +244,10 @@ class _Search:
             self._searches.extend(searches_of(parts, node.role, node.cwd))
         for part in reversed(parts):
             is_words = is_line and "arguments" in part.kinds
-            if part not in called and not (is_words and not isinstance(part.value, Mapping)):
+            is_plain = not isinstance(part.value, _LOOKED_INTO)
+            if is_plain or part in called or (is_words and not isinstance(part.value, Mapping)):
+                self._count += is_plain
+            else:
                 self._waiting.append(self._below(part, parts, node))
 
     def _meant(self, name: str, node: _Node) -> frozenset[str]:
