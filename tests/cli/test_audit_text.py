@@ -27,8 +27,8 @@ def report(audit: Audit) -> list[str]:
     return [plain_text(line) for line in audit_lines(audit_view(audit, {}))]
 
 
-def moments(audit: Audit, kind: MomentKind | None = None) -> list[str]:
-    return [plain_text(line) for line in moments_lines(audit_view(audit, {}), kind)]
+def moments(audit: Audit) -> list[str]:
+    return [plain_text(line) for line in moments_lines(audit_view(audit, {}))]
 
 
 def test_the_report_begins_with_the_result():
@@ -54,11 +54,10 @@ def test_every_moment_is_listed_once_with_its_id():
     assert lines[-1].startswith("next  interlock audit mark MOMENT right|wrong")
 
 
-def test_one_kind_can_be_looked_at_alone():
-    lines = moments(an_audit(), MomentKind.EARLY_STOP)
+def test_an_early_stop_tells_what_a_person_had_to_type():
+    lines = moments(an_audit())
 
     assert "Stopped half-way  (4 of 17)" in lines
-    assert not any(line.startswith("Calls") for line in lines)
     assert any("until a person typed “go on please”" in line for line in lines)
 
 

@@ -79,3 +79,13 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """What stands there and what was expected."""
     line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where that is, such as `path:12`."""
+        return place_of(self.path, self.line)
+
+
+def place_of(path: str, line: int | None) -> str:
+    """Return a place in a file, such as `path:12`; the file where the line is not known."""
+    return path if line is None else f"{path}:{line}"

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from interlock.model.audit import Audit, Mark, Marked, Moment, MomentKind
+from interlock.model.past_run import place_of
 from interlock.views import units
 
 MOST_WORST: Final = 10
@@ -175,7 +176,7 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         rules=tuple(_rules(audit)),
         other_rules=_other_rules(audit),
         facts=tuple(_facts(audit)),
-        unread=tuple(f"{_place(each.path, each.line)}: {each.reason}" for each in audit.unread),
+        unread=tuple(f"{each.place}: {each.reason}" for each in audit.unread),
         unread_count=max(audit.unread_count, len(audit.unread)),
         moments=len(audit.moments),
         marks=_marks_text(audit, marks),
@@ -412,7 +413,7 @@ class _Lists:
             project=_short(moment.project or moment.client),
             session=_session(moment.run),
             when="" if moment.at is None else _day(moment.at, self._year),
-            place=_place(moment.path, moment.line),
+            place=place_of(moment.path, moment.line),
             marked=self._marks.get(moment.id),
         )
 
@@ -443,10 +444,6 @@ def _session(run: str) -> str:
     if uuid is not None:
         return uuid.group(1)
     return run if len(run) <= _LONGEST_NAME else f"…{run[1 - _LONGEST_NAME :]}"
-
-
-def _place(path: str, line: int | None) -> str:
-    return path if line is None else f"{path}:{line}"
 
 
 def _day(at: int, year: int) -> str:

@@ -256,7 +256,6 @@ def _name_unread(unread: Iterable[Unread]) -> None:
     """Say which rows and files were left out."""
     listed = list(unread)
     for each in listed[:_MOST_NAMED]:
-        place = each.path if each.line is None else f"{each.path}:{each.line}"
-        click.echo(escape(f"left out: {place}: {each.reason}"), err=True)
+        click.echo(escape(f"left out: {each.place}: {each.reason}"), err=True)
     if len(listed) > _MOST_NAMED:
         click.echo(f"left out: {len(listed) - _MOST_NAMED:,} more", err=True)

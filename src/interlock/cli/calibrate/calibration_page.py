@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from interlock.backtest.calibrate.calibration import (
     Calibration,
@@ -33,11 +33,14 @@ _BESIDE_A_BAR: Final = 52
 _MOST_SLICES: Final = 12
 
 
-class _Words:
+class _Words(NamedTuple):
     """How the two gates are spoken of."""
 
-    def __init__(self, title: str, key: str, *, good: str, bad: str, held: str) -> None:
-        self.title, self.key, self.good, self.bad, self.held = title, key, good, bad, held
+    title: str
+    key: str
+    good: str
+    bad: str
+    held: str
 
 
 _STEPS: Final = _Words(

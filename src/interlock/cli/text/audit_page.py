@@ -47,11 +47,13 @@ def audit_lines(view: AuditView) -> Iterator[Line]:
     yield ()
     yield from _figure_lines(view)
     yield from _worst_lines(view)
-    yield from _section_lines("Secrets that went into commands", view.secrets, "secret")
+    yield from _section_lines(_TITLES[MomentKind.SECRET], view.secrets, "secret")
     yield from _loop_lines(view)
     yield from _asked_lines(view)
-    yield from _section_lines("Stopped half-way", view.early, "stop", note=f"in {view.early_in}")
-    yield from _section_lines("Said they were done with failing tests", view.false_done, "moment")
+    yield from _section_lines(
+        _TITLES[MomentKind.EARLY_STOP], view.early, "stop", note=f"in {view.early_in}"
+    )
+    yield from _section_lines(_TITLES[MomentKind.FALSE_DONE], view.false_done, "moment")
     yield from _measured_lines(view)
     if view.moments:
         yield ()
@@ -60,22 +62,22 @@ def audit_lines(view: AuditView) -> Iterator[Line]:
         yield next_line("interlock audit show", f"lists {every}, with the id to mark it by")
 
 
-def moments_lines(view: AuditView, kind: MomentKind | None = None) -> Iterator[Line]:
-    """Yield every moment that was kept, of all kinds or of one, with the id to mark it by."""
+def moments_lines(view: AuditView) -> Iterator[Line]:
+    """Yield every moment that was kept, with the id to mark it by."""
     yield from wrapped_lines((), _drawn(view.heading), Tone.STRONG)
-    wanted = {each: of for each, of in view.kinds.items() if kind in (None, each) and of.count}
-    for each, listed in wanted.items():
+    found = {each: listed for each, listed in view.kinds.items() if listed.count}
+    for each, listed in found.items():
         shown = f"{len(listed.every):,}"
         of_all = f"{shown} of {listed.count:,}" if listed.unlisted else shown
         yield from heading_lines(_TITLES[each], of_all)
         for moment in listed.every:
             yield from moment_lines(moment)
     yield ()
-    if unkept := sum(each.unlisted for each in wanted.values()):
+    if unkept := sum(each.unlisted for each in found.values()):
         left = f"{units.counted(unkept, 'more moment')} counted but not kept"
         why = "of each kind and each session the worst are kept, of those alike the latest"
         yield from wrapped_lines((), f"{left}: {why}", Tone.CAREFUL)
-    if any(each.every for each in wanted.values()):
+    if any(each.every for each in found.values()):
         yield from wrapped_lines((Span("false alarms: ", Tone.LABEL),), view.marks)
         yield next_line(
             "interlock audit mark MOMENT right|wrong", "says whether it was worth telling"

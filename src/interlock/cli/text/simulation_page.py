@@ -38,6 +38,11 @@ _CHANGES: Final = (
     Column("times", right=True),
     Column(""),
 )
+_RULES: Final = (
+    Column("rule, check or signal", stretches=True),
+    Column("stricter", right=True),
+    Column("looser", right=True),
+)
 _SHORT: Final = {each.value: each.short for each in Decision}
 
 
@@ -145,45 +150,33 @@ def _change_lines(simulation: Simulation) -> Iterator[Line]:
     if not simulation.changed:
         return
     yield from heading_lines("What changes")
-    yield from table_lines(
+    rows = [
         (
-            Column("asked"),
-            Column("before"),
-            Column("after"),
-            Column("times", right=True),
-            Column(""),
-        ),
-        [
-            (
-                Span(_NOUNS[each.kind]),
-                Span(_said(each.before)),
-                Span(_said(each.after), Tone.STRONG),
-                Span(f"{each.count:,}"),
-                Span("stricter", Tone.CAREFUL) if each.stricter else Span("looser", Tone.BAD),
-            )
-            for each in simulation.changes
-        ],
-        width=text_width(),
-    )
-    if simulation.rules:
-        more = len(simulation.rules) - _MOST_RULES
-        note = f"the first {_MOST_RULES} of {len(simulation.rules)}" if more > 0 else ""
-        yield from heading_lines("What that hangs on", note)
-        yield from table_lines(
-            (
-                Column("rule, check or signal", stretches=True),
-                Column("stricter", right=True),
-                Column("looser", right=True),
-            ),
-            [
-                (Span(each.rule, Tone.CODE), Span(f"{each.stricter:,}"), Span(f"{each.looser:,}"))
-                for each in simulation.rules[:_MOST_RULES]
-            ],
-            width=text_width(),
+            Span(_NOUNS[each.kind]),
+            Span(_said(each.before)),
+            Span(_said(each.after), Tone.STRONG),
+            Span(f"{each.count:,}"),
+            Span("stricter", Tone.CAREFUL) if each.stricter else Span("looser", Tone.BAD),
         )
+        for each in simulation.changes
+    ]
+    yield from table_lines(_CHANGES, rows, width=text_width())
+    if simulation.rules:
+        yield from _rule_lines(simulation)
     yield from heading_lines("The first of them")
     for each in simulation.examples:
         yield from _example_lines(each)
+
+
+def _rule_lines(simulation: Simulation) -> Iterator[Line]:
+    more = len(simulation.rules) - _MOST_RULES
+    note = f"the first {_MOST_RULES} of {len(simulation.rules)}" if more > 0 else ""
+    yield from heading_lines("What that hangs on", note)
+    rows = [
+        (Span(each.rule, Tone.CODE), Span(f"{each.stricter:,}"), Span(f"{each.looser:,}"))
+        for each in simulation.rules[:_MOST_RULES]
+    ]
+    yield from table_lines(_RULES, rows, width=text_width())
 
 
 def _example_lines(example: ChangedAnswer) -> Iterator[Line]:
@@ -205,8 +198,7 @@ def _unread_lines(simulation: Simulation) -> Iterator[Line]:
         return
     yield from heading_lines("What could not be read")
     for each in simulation.unread:
-        line = "" if each.line is None else f":{each.line}"
-        yield (Span(f"  {each.path}{line}: {each.reason}", Tone.CAREFUL),)
+        yield (Span(f"  {each.place}: {each.reason}", Tone.CAREFUL),)
     if (more := simulation.unread_count - len(simulation.unread)) > 0:
         yield (Span(f"  and {more:,} more", Tone.CAREFUL),)
 
