@@ -142,7 +142,7 @@ def test_a_loop_is_told_with_what_was_used_after_the_pause() -> None:
     assert loop.steps == 20
     assert loop.share == loop.tokens / loop.of_tokens
     assert loop.of_tokens == found.tokens == 2_000
-    assert found.looped
+    assert found.counts[MomentKind.LOOP] == 1
     assert found.burnt_micro_usd == loop.micro_usd > 0
 
 
@@ -321,7 +321,7 @@ def audited_as(run: RunAudit, place: int) -> RunAudit:
         replace(each, id=f"{place}-{at}", text=f"{each.text}{place}")
         for at, each in enumerate(run.moments)
     ]
-    return replace(run, id=str(place), moments=tuple(named))
+    return replace(run, moments=tuple(named))
 
 
 def test_what_is_not_known_is_said() -> None:

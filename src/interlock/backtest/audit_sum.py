@@ -51,7 +51,7 @@ class AuditSum:
             tokens=run.tokens,
             unpriced=run.unpriced,
             micro_usd=run.micro_usd,
-            looped=int(run.looped),
+            looped=int(MomentKind.LOOP in run.counts),
             burnt=run.burnt,
             burnt_micro_usd=run.burnt_micro_usd,
             early=int(MomentKind.EARLY_STOP in run.counts),

@@ -192,13 +192,8 @@ class _Auditor:
         """Return what it came to, once all of it was seen."""
         self._judge_end(self._turn_ends.end(), None)
         self._let_go()
-        run = self._run
         return RunAudit(
-            id=run.id,
-            client=run.client,
-            path=self._path,
-            project=run.project,
-            model=self._model,
+            client=self._run.client,
             began_at=self._first,
             ended_at=self._last,
             steps=self._place,
@@ -212,10 +207,8 @@ class _Auditor:
             rules=dict(self._rules),
             counts=dict(self._counts),
             tested=self._has_tested,
-            looped=self._counts[MomentKind.LOOP] > 0,
             burnt=self._burnt,
             burnt_micro_usd=self._burnt_micro_usd,
-            success=run.success,
             moments=tuple(self._moments),
         )
 

@@ -82,14 +82,9 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.tokens / self.of_tokens if self.of_tokens else 0.0
 
 
-class RunAudit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one past run comes to."""
+class AuditCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is counted of one run, and of all of them."""
 
-    id: str
-    client: str
-    path: str
-    project: str = ""
-    model: str | None = None
     began_at: int | None = None
     ended_at: int | None = None
     steps: int = 0
@@ -109,14 +104,19 @@ class RunAudit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many calls each rule would have had asked about or denied."""
     counts: Mapping[MomentKind, int] = {}
     """How many moments of each kind, also where not all are listed."""
+    burnt: int = 0
+    """Tokens after the moment at which a run would have been paused or stopped."""
+    burnt_micro_usd: int = 0
+    moments: tuple[Moment, ...] = ()
+    """Of all runs the worst of each kind, the worst first."""
+
+
+class RunAudit(AuditCounts, frozen=True, kw_only=True, omit_defaults=True):
+    """What one past run comes to."""
+
+    client: str
     tested: bool = False
     """Whether tests ran."""
-    looped: bool = False
-    burnt: int = 0
-    """Tokens after the moment at which it would have been paused or stopped."""
-    burnt_micro_usd: int = 0
-    success: bool | None = None
-    moments: tuple[Moment, ...] = ()
 
 
 class AuditedPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ class AuditedPlace(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-class Audit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Audit(AuditCounts, frozen=True, kw_only=True, omit_defaults=True):
     """What all of them come to; it is kept as a file, and shown from there."""
 
     id: str
@@ -142,22 +142,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: int = 0
     clients: Mapping[str, int] = {}
     """How many runs of each client."""
-    began_at: int | None = None
-    ended_at: int | None = None
-    steps: int = 0
-    calls: int = 0
-    judged: int = 0
-    turns: int = 0
-    tokens: int = 0
-    unpriced: int = 0
-    micro_usd: int = 0
-    decisions: Mapping[str, int] = {}
-    rules: Mapping[str, int] = {}
-    counts: Mapping[MomentKind, int] = {}
     looped: int = 0
     """Runs that would have been paused or stopped."""
-    burnt: int = 0
-    burnt_micro_usd: int = 0
     early: int = 0
     """Runs with an early stop."""
     tested: int = 0
@@ -169,8 +155,6 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unread: tuple[Unread, ...] = ()
     """The first of what could not be read."""
     unread_count: int = 0
-    moments: tuple[Moment, ...] = ()
-    """The worst of each kind, the worst first."""
 
 
 class Marked(msgspec.Struct, frozen=True, kw_only=True):
