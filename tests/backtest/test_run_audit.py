@@ -124,7 +124,7 @@ def test_an_edit_is_told_by_its_file() -> None:
     written = EditAction(path="config.py", content=f"TOKEN = '{secret}'")
     found = audit(a_call("", tool="Write", action=written, arguments=written.content))
 
-    assert {each.text for each in found.moments} == {"edit config.py"}
+    assert {each.text for each in found.moments} == {"write config.py"}
 
 
 def _stuck(count: int, tokens: int = 100) -> list[PastStep]:

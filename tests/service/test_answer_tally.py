@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from interlock import CommandAction, EditAction, ToolAction
 from interlock.model.past_run import Unread
 from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
 from interlock.model.step import StepDecision
@@ -16,7 +15,6 @@ from interlock.service.policies.answer_tally import (
     Tally,
     Used,
     responsible,
-    words_of,
 )
 
 ALLOW, ASK, DENY = Said(Decision.ALLOW), Said(Decision.REQUIRE_CONFIRMATION), Said(Decision.BLOCK)
@@ -165,17 +163,3 @@ def test_rules_are_told_by_which_way_they_lead() -> None:
         ("b", 2, 0),
         ("a", 0, 1),
     ]
-
-
-@pytest.mark.parametrize(
-    ("action", "words"),
-    [
-        (CommandAction(command="ls -la"), "ls -la"),
-        (EditAction(path="app.py", content="x"), "edit app.py"),
-        (ToolAction(name="Bash", params={"command": "ls"}), "Bash: ls"),
-    ],
-)
-def test_an_action_is_told_in_a_line(
-    action: CommandAction | EditAction | ToolAction, words: str
-) -> None:
-    assert words_of(action) == words

@@ -7,7 +7,6 @@ side is what happened: every call ran, every step was taken, every turn ended un
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -25,7 +24,7 @@ from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_action, recordable_text
 from interlock.policy.gates.judgement import judge, settle, verdict_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
-from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used, words_of
+from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used
 from interlock.service.policies.policy_simulation import (
     Policies,
     step_said,
@@ -33,9 +32,9 @@ from interlock.service.policies.policy_simulation import (
     used_by,
     weighed,
 )
-from interlock.service.records.prices import Prices
+from interlock.service.records.approvals import summary_of
+from interlock.service.records.prices import Prices, SteadyPrices
 
-_MICRO: Final = 1_000_000
 _RAN: Final = Said(Decision.ALLOW)
 _TAKEN: Final = Said(StepDecision.CONTINUE)
 _UNGOVERNED: Final = Facts()
@@ -57,7 +56,7 @@ class _PastSimulation:
         self._first = None if policies.before is None else _watch(policies.before)
         self._second = _watch(policies.after)
         self._turns = TurnEnds(run.model)
-        self._prices = Prices(policies.after.config.budgets.prices)
+        self._prices = SteadyPrices(Prices(policies.after.config.budgets.prices))
         self._differing = frozenset(filter(policies.differ_on, AnswerKind))
         self._place = 0
 
@@ -87,7 +86,7 @@ class _PastSimulation:
 
     def _step(self, step: PastStep, before: Said, after: Said) -> None:
         if self._is_counted(step):
-            words = partial(_words, step.text or step.tool or "", self._policies.after)
+            words = partial(recordable_text, step.text or step.tool or "", self._policies.after)
             self._counts.compare(AnswerKind.STEP, before, after, self._at(step), words)
 
     def _end_turn(self, ended: TurnEnd | None) -> None:
@@ -97,7 +96,7 @@ class _PastSimulation:
                 ended.step,
                 _ended,
                 partial(_turn_said, ended.context),
-                partial(_words, ended.step.text, self._policies.after),
+                partial(recordable_text, ended.step.text, self._policies.after),
             )
 
     def _compare(
@@ -130,8 +129,7 @@ class _PastSimulation:
             tokens = step.tokens or 0
             self._counts.spend(Used(tokens=tokens, unpriced=tokens))
             return
-        at = None if step.at is None else datetime.fromtimestamp(step.at / _MICRO, UTC)
-        cost = self._prices.cost_micros(step.model or self._run.model, usage, at=at)
+        cost = self._prices.cost_micros(step.model or self._run.model, usage, step.at)
         self._counts.spend(used_by(usage, cost))
 
 
@@ -162,9 +160,4 @@ def _call_words(action: Action, policy: CompiledPolicy) -> str:
     """Return a call as it may be shown: without credentials."""
     inspection = inspect(action, policy)
     recorded = recordable_action(inspection, verdict_of(inspection))
-    return recordable_text(words_of(recorded.action), policy)
-
-
-def _words(text: str, policy: CompiledPolicy) -> str:
-    """Return how a text ends, without credentials."""
-    return recordable_text(text, policy)
+    return recordable_text(summary_of(recorded.action), policy)

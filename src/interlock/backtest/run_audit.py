@@ -18,18 +18,13 @@ from msgspec.structs import replace
 
 from interlock.backtest.hindsight import Watch
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text, line_of
-from interlock.model.audit import Moment as AuditMoment
-from interlock.model.audit import MomentKind, RunAudit
+from interlock.model.action import Action, ToolAction, line_of
+from interlock.model.audit import Moment, MomentKind, RunAudit
 from interlock.model.past_run import PastRun, PastStep
 from interlock.model.progress_meter import Kind
 from interlock.model.review import TestCounts
 from interlock.model.step import ContinueDecision, StepDecision
-from interlock.model.stop import (
-    EvidenceKind,
-    StopDecision,
-    StopOutcome,
-)
+from interlock.model.stop import EvidenceKind, StopDecision, StopOutcome
 from interlock.model.verdict import Decision, Finding, Severity, Verdict
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
@@ -37,6 +32,7 @@ from interlock.policy.actions.recordable import recordable_action, recordable_te
 from interlock.policy.gates import secrets_gate
 from interlock.policy.gates.judgement import judge
 from interlock.policy.stops.stop_gate import decide as decide_stop
+from interlock.service.records.approvals import summary_of
 from interlock.service.records.prices import Prices, SteadyPrices
 
 _MOST_MOMENTS: Final = 25
@@ -110,8 +106,9 @@ class AuditJudge:
         verdict = Verdict(
             decision=answer.decision, findings=answer.findings, policy_hash=self.policy.hash
         )
-        recorded = recordable_action(inspect(answer.action, self.policy), verdict)
-        return _line(recordable_text(_words_of(recorded.action), self.policy))
+        action = recordable_action(inspect(answer.action, self.policy), verdict).action
+        line = line_of(action) if isinstance(action, ToolAction) else None
+        return _line(recordable_text(line or summary_of(action), self.policy))
 
 
 def _whole(action: Action) -> bytes:
@@ -154,7 +151,7 @@ class _Auditor:
         self._decisions: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._counts: Counter[MomentKind] = Counter()
-        self._moments: list[AuditMoment] = []
+        self._moments: list[Moment] = []
         self._held: _Hold | None = None
         self._last_call: _Answer | None = None
         self._turn_ends = TurnEnds(run.model)
@@ -254,11 +251,12 @@ class _Auditor:
         if ended is None:
             return
         self._turns += 1
+        then = "" if person is None else person.text
         decision = decide_stop(ended.context, self._policy.config.stops)
         if decision.outcome in _SENT_ON:
-            self._note_early_stop(ended, decision, person)
+            self._note_early_stop(ended, decision, then)
         elif decision.outcome in _DONE and ended.tests is not None and ended.tests.failed:
-            self._note_false_done(ended, decision, person, ended.tests)
+            self._note_false_done(ended, decision, then, ended.tests)
 
     def _hold(self, step: PastStep, answer: ContinueDecision) -> None:
         if self._held is None:
@@ -313,9 +311,7 @@ class _Auditor:
             failed=bool(step.failed),
         )
 
-    def _note_early_stop(
-        self, ended: TurnEnd, decision: StopDecision, person: PastStep | None
-    ) -> None:
+    def _note_early_stop(self, ended: TurnEnd, decision: StopDecision, then: str) -> None:
         strongest = max(decision.signals, key=lambda each: each.points)
         self._note(
             MomentKind.EARLY_STOP,
@@ -326,11 +322,11 @@ class _Auditor:
             weight=_OF_EARLY_STOP + min(decision.score, 100) // 5,
             text=self._words(ended.step.text),
             why=decision.reason,
-            then="" if person is None else self._words(person.text, from_end=False),
+            then=self._words(then, from_end=False),
         )
 
     def _note_false_done(
-        self, ended: TurnEnd, decision: StopDecision, person: PastStep | None, tests: TestCounts
+        self, ended: TurnEnd, decision: StopDecision, then: str, tests: TestCounts
     ) -> None:
         if _FAILURE.search(ended.step.text) is not None:
             return
@@ -344,7 +340,7 @@ class _Auditor:
             text=self._words(ended.step.text),
             why=f"{failed_tests(tests)} when it last ran them, and it ended as done",
             instead="have checks run before work counts as done: `[reviews.completion]`",
-            then="" if person is None else self._words(person.text, from_end=False),
+            then=self._words(then, from_end=False),
         )
 
     def _note(
@@ -376,7 +372,7 @@ class _Auditor:
             "at": step.at,
             **told,
         }
-        self._moments.append(AuditMoment(**fields))  # pyright: ignore[reportArgumentType] - as named
+        self._moments.append(Moment(**fields))  # pyright: ignore[reportArgumentType] - as named
 
     def _words(self, text: str, *, from_end: bool = True) -> str:
         """Return the words that matter of a text, in one line and without credentials."""
@@ -393,16 +389,6 @@ class _Auditor:
 
 def _weight(finding: Finding) -> int:
     return _OF_DECISION.get(finding.decision, 0) + 10 * _SEVERITIES[finding.severity]
-
-
-def _words_of(action: Action) -> str:
-    match action:
-        case CommandAction(command=command):
-            return command
-        case ToolAction():
-            return line_of(action) or call_text(action)
-        case EditAction(path=path):
-            return f"edit {path}"
 
 
 def _line(text: str) -> str:

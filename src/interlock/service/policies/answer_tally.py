@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.model.action import Action, CommandAction, EditAction, call_text
 from interlock.model.past_run import Unread
 from interlock.model.policy_comparison import (
     AnswerCount,
@@ -253,17 +252,6 @@ class RunTally:
             for side, used in enumerate(self._used):
                 self.tally.used[side, self.went] = used
         return self.tally
-
-
-def words_of(action: Action) -> str:
-    """Return an action in one line."""
-    match action:
-        case CommandAction(command=command):
-            return command
-        case EditAction(path=path):
-            return f"edit {path}"
-        case _:
-            return call_text(action)
 
 
 def responsible(before: Said, after: Said) -> tuple[str, ...]:

@@ -38,9 +38,10 @@ from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
-from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used, words_of
+from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used
 from interlock.service.policies.policy_files import compile_policy
 from interlock.service.policies.recorded_answer import findings_again, step_again
+from interlock.service.records.approvals import summary_of
 
 _ASKS: Final = Decision.REQUIRE_CONFIRMATION
 _TURNS: Final = {
@@ -234,7 +235,7 @@ def _words(event: _Judged) -> str:
     """Return what was asked; what is recorded holds no credentials."""
     match event:
         case events.ActionJudged(action=action):
-            return words_of(action)
+            return summary_of(action)
         case events.StepJudged(context=context):
             return f"step {context.step_number}"
         case events.StopJudged(context=context):
