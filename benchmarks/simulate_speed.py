@@ -20,7 +20,8 @@ from clock import line
 from durable import VARIED
 from interlock import Interlock
 from interlock.backtest.run_replay import replay_run
-from interlock.backtest.simulation_work import active_runs, simulate
+from interlock.backtest.simulation_work import simulate
+from interlock.ledger.chain import recorded_runs
 from interlock.model.rows import RunRow
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Rows
@@ -56,7 +57,7 @@ def main() -> None:
         with Interlock.open(folder / "ledger.db", policy=own, keys=folder / "keys") as interlock:
             _fill(interlock, count)
             rows = interlock.ledger.rows
-            runs = list(active_runs(rows, since=0))
+            runs = list(recorded_runs(rows))
             replay_s = _replayed(rows, runs)
             print(line(f"replay of {count:,} decisions: the baseline", f"{replay_s:.1f} s"))
             _measure(

@@ -13,9 +13,10 @@ from interlock.backtest.calibrate.calibration import Conclusion
 from interlock.backtest.calibrate.calibration_report import KnownOutcomes, calibration_report
 from interlock.backtest.calibrate.kept_work import KeptWork
 from interlock.backtest.calibrate.outcomes import MarkedRule, marks_in, outcomes_in
-from interlock.backtest.calibrate.recorded_cases import recorded_run, recorded_runs
+from interlock.backtest.calibrate.recorded_cases import recorded_run
 from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.errors import InputError
+from interlock.ledger.chain import recorded_runs
 from interlock.model.audit import Mark, Marked, Moment, MomentKind
 from interlock.service.policies.policy_files import default_policy
 from service.repositories import ENVIRONMENT, a_repository, git

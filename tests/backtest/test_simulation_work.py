@@ -13,8 +13,9 @@ from gates.policies import gates_with
 from interlock import Interlock, TokenUsage
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.history_files import HistoryFile, found_files
-from interlock.backtest.simulation_work import active_runs, simulate
+from interlock.backtest.simulation_work import simulate
 from interlock.errors import InterlockError
+from interlock.ledger.chain import recorded_runs
 from interlock.model.past_run import PastRun, PastStep, Unread
 from interlock.model.policy_comparison import Simulation
 from interlock.service.policies.policy_simulation import Policies
@@ -52,7 +53,7 @@ def simulated(
     advance: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Simulation:
     rows = None if interlock is None else interlock.ledger.rows
-    runs = [] if rows is None else list(active_runs(rows, since=since))
+    runs = [] if rows is None else list(recorded_runs(rows, since=since))
     tally = simulate(
         rows,
         runs,
@@ -104,7 +105,7 @@ def test_more_runs_than_fit_on_a_page_are_all_found() -> None:
         for number in range(510):
             interlock.run(f"task {number}")
 
-        assert len(list(active_runs(interlock.ledger.rows, since=0))) == 510
+        assert len(list(recorded_runs(interlock.ledger.rows, since=0))) == 510
 
 
 def test_only_the_run_that_is_named_counts_of_a_history(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ which part of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, cast
 
@@ -16,7 +16,6 @@ from interlock.backtest.past_simulation import simulated_past
 from interlock.backtest.worker_pool import Job, in_turn, side_by_side
 from interlock.model.past_run import PastRun
 from interlock.model.rows import RunRow
-from interlock.model.run import LEDGER_RUN
 from interlock.policy.config.document import MergedPolicy
 from interlock.ports import Rows
 from interlock.service.policies.answer_tally import Tally
@@ -24,24 +23,11 @@ from interlock.service.policies.policy_files import compile_policy
 from interlock.service.policies.policy_simulation import Policies, RecordedRun
 
 _PAGE: Final = 1_000
-_RUNS: Final = 500
 _LITTLE_RECORDS: Final = 4_000
 _LITTLE_BYTES: Final = 4 * 2**20
 """So little is decided sooner than other processes could begin."""
 
 Advance = Callable[[int, int], None]
-
-
-def active_runs(rows: Rows, *, since: int) -> Iterator[RunRow]:
-    """Yield the runs of agents that were active since then, the newest first."""
-    behind: tuple[int, str] | None = None
-    while page := rows.runs(limit=_RUNS, behind=behind):
-        for row in page:
-            if row.updated_at < since:
-                return
-            if row.id != LEDGER_RUN:
-                yield row
-        behind = page[-1].updated_at, page[-1].id
 
 
 def simulate(

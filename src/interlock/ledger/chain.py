@@ -19,7 +19,8 @@ import msgspec
 
 from interlock.errors import DamagedError, InputError
 from interlock.model.events import Event, Record
-from interlock.model.rows import RecordRow, RunRow, SealRow
+from interlock.model.rows import ARCHIVED, RecordRow, RunRow, SealRow
+from interlock.model.run import LEDGER_RUN
 from interlock.ports import ALL, Rows
 
 VERSION: Final = 1
@@ -232,6 +233,18 @@ def records_of(rows: Rows, run_id: str, *, after: int = 0, last: int = ALL) -> I
             return
         yield from page
         after = page[-1].seq
+
+
+def recorded_runs(rows: Rows, *, since: int = 0) -> Iterator[RunRow]:
+    """Yield the runs of agents whose records are there, active since then, the newest first."""
+    behind: tuple[int, str] | None = None
+    while page := rows.runs(limit=_PAGE, behind=behind):
+        for row in page:
+            if row.updated_at < since:
+                return
+            if row.id != LEDGER_RUN and row.status != ARCHIVED:
+                yield row
+        behind = page[-1].updated_at, page[-1].id
 
 
 def exported_lines(rows: Rows, run_id: str | None = None) -> Iterator[bytes]:

@@ -6,7 +6,6 @@ known of it is how it scored before each step, and what its evaluators said in t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from interlock.backtest.calibrate.calibration import ALWAYS
@@ -22,24 +21,15 @@ from interlock.ledger.chain import read_chain, records_of
 from interlock.model.control_state import meter_with_words
 from interlock.model.events import RunFinished, StepJudged, StopJudged
 from interlock.model.review import ReviewOutcome
-from interlock.model.rows import ARCHIVED, RunRow
+from interlock.model.rows import RunRow
 from interlock.model.run import RunState, folded
 from interlock.model.step import StepCode, StepDecision
 from interlock.policy.config.document import Policy
 from interlock.policy.steps.loop_detector import stuck_score
 from interlock.ports import Rows
 
-_PAGE: Final = 500
 _OWN: Final = frozenset((StepCode.COHERENCE, StepCode.REWORK, StepCode.UNCERTAINTY))
 """What holds a run whatever its score is; budgets and limits are a matter of their own."""
-
-
-def recorded_runs(rows: Rows) -> Iterator[RunRow]:
-    """Yield every run of a ledger whose records are there, the latest first."""
-    behind: tuple[int, str] | None = None
-    while page := rows.runs(limit=_PAGE, behind=behind):
-        yield from (row for row in page if row.status != ARCHIVED)
-        behind = page[-1].updated_at, page[-1].id
 
 
 def recorded_run(rows: Rows, row: RunRow, policy: Policy) -> ScoredRun:

@@ -24,7 +24,7 @@ from interlock.backtest.calibrate.calibration_report import (
 )
 from interlock.backtest.calibrate.kept_work import KeptWork
 from interlock.backtest.calibrate.outcomes import marks_in, outcomes_in
-from interlock.backtest.calibrate.recorded_cases import recorded_run, recorded_runs
+from interlock.backtest.calibrate.recorded_cases import recorded_run
 from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.backtest.calibrate.turn_points import Labelled, labelled_row
 from interlock.backtest.history_files import HistoryFile, found_files, through
@@ -38,6 +38,7 @@ from interlock.cli.call.written_file import check_is_free, force_option, write_f
 from interlock.cli.text.render import escape
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
+from interlock.ledger.chain import recorded_runs
 from interlock.model.past_run import Unread
 from interlock.policy.config.document import Policy
 from interlock.policy.config.stop_section import Stops

@@ -12,7 +12,7 @@ import click
 
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.history_files import HistoryFile, found_files
-from interlock.backtest.simulation_work import active_runs, simulate
+from interlock.backtest.simulation_work import simulate
 from interlock.cli.call.duration import PastMoment
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
@@ -29,6 +29,7 @@ from interlock.cli.text.simulation_page import simulation_lines
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.ledger.abbreviations import found_run
+from interlock.ledger.chain import recorded_runs
 from interlock.model.rows import RunRow
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.ports import Rows
@@ -132,7 +133,7 @@ def _simulated(paths: Sequence[Path], policies: Policies, run: str | None, proce
 
 
 def _runs(rows: Rows, run: str | None, since: int) -> Sequence[RunRow]:
-    return [*active_runs(rows, since=since)] if run is None else [found_run(rows, run)]
+    return [*recorded_runs(rows, since=since)] if run is None else [found_run(rows, run)]
 
 
 def _histories(paths: Sequence[Path], tally: Tally) -> Sequence[HistoryFile]:
