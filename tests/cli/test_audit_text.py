@@ -35,8 +35,11 @@ def test_the_report_begins_with_the_result():
     lines = report(an_audit())
 
     assert lines[0].startswith("In 6 weeks your agents did 148 things")
-    assert "  would have been denied          6  0.3 per 1,000 calls" in lines
-    assert "  tokens burnt in loops      9.80 M  8 % of all, about $37" in lines
+    assert "  would have been denied                 6  0.3 per 1,000 calls" in lines
+    assert "  tokens burnt in loops             9.80 M  8 % of all, about $37" in lines
+    assert "  sessions silent on failing tests      11  of 96 that ran tests" in lines
+    assert "Stopped half-way  (17 turns in 15 sessions)" in lines
+    assert "Ended with failing tests and did not say so  (11 turns in 11 sessions)" in lines
     assert "The ten most worrying moments  (what really ran, worst first)" in lines
     assert "  9e3779  deny  rm -rf ~" in lines
     assert "          /home/ada/.claude/projects/-home-ada-shop/00000001.jsonl:41" in lines

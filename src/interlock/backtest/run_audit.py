@@ -338,7 +338,7 @@ class _Auditor:
             rule=EvidenceKind.FAILING_CHECK.value,
             weight=_OF_FALSE_DONE,
             text=self._words(ended.step.text),
-            why=f"{failed_tests(tests)} when it last ran them, and it ended as done",
+            why=f"{failed_tests(tests)} when it last ran them, and it ended without saying so",
             instead="have checks run before work counts as done: `[reviews.completion]`",
             then=self._words(then, from_end=False),
         )

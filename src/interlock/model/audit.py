@@ -25,7 +25,7 @@ class MomentKind(enum.StrEnum):
     EARLY_STOP = "early-stop"
     """The agent ended its turn with work announced and not done."""
     FALSE_DONE = "false-done"
-    """The agent said that it was done while the last tests had failed."""
+    """The agent ended its turn with failing tests and did not say so."""
 
 
 class Mark(enum.StrEnum):
@@ -149,7 +149,7 @@ class Audit(AuditCounts, frozen=True, kw_only=True, omit_defaults=True):
     tested: int = 0
     """Runs in which tests ran."""
     false_done: int = 0
-    """Of those, the ones that said they were done while the last tests had failed."""
+    """Of those, the ones with a turn that ended with failing tests and did not say so."""
     unknown: tuple[str, ...] = ()
     """What is not known, in sentences."""
     unread: tuple[Unread, ...] = ()

@@ -28,6 +28,7 @@ _UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
 _WORDS: Final = {"block": "deny", "require-confirmation": "ask"}
 _NUMBERS: Final = "no one two three four five six seven eight nine ten".split()
 UNKNOWN: Final = "unknown"
+_UNSAID: Final = "sessions silent on failing tests"
 
 
 class Figure(NamedTuple):
@@ -47,7 +48,7 @@ class AuditedMoment(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     """The beginning of its id that no other of this audit shares."""
     word: str
-    """allow, warn, ask, deny; or pause, stop, continue; or done, which it was not."""
+    """allow, warn, ask, deny; or pause, stop, continue; or ended, with failing tests."""
     project: str
     session: str
     """Which of a project's, as short as people know it."""
@@ -115,7 +116,9 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     """What the loops come to that are not shown at once."""
     early: Listed
     early_in: str
+    """How many turns in how many sessions."""
     false_done: Listed
+    false_done_in: str
     asked: str
     """How many questions per 1,000 calls."""
     asked_daily: str
@@ -153,6 +156,8 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
     """Return an audit as pages show it, with what people thought of its moments."""
     lists = _Lists(audit, marks)
     first = lists.of(MomentKind.LOOP, most=MOST_LOOPS)
+    early = lists.of(MomentKind.EARLY_STOP, most=MOST_EARLY)
+    false_done = lists.of(MomentKind.FALSE_DONE, most=MOST_OTHERS)
     return AuditView(
         id=audit.id,
         at=audit.at,
@@ -167,9 +172,10 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         secrets=lists.of(MomentKind.SECRET, most=MOST_OTHERS),
         loops=first,
         other_loops=_other_loops(audit, first),
-        early=lists.of(MomentKind.EARLY_STOP, most=MOST_EARLY),
-        early_in=units.counted(audit.early, "session"),
-        false_done=lists.of(MomentKind.FALSE_DONE, most=MOST_OTHERS),
+        early=early,
+        early_in=_turns_in(early, audit.early),
+        false_done=false_done,
+        false_done_in=_turns_in(false_done, audit.false_done),
         asked=_per_thousand(_asked(audit), audit),
         asked_daily=_daily(audit),
         asked_by=_asked_by(audit),
@@ -181,6 +187,10 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         moments=len(audit.moments),
         marks=_marks_text(audit, marks),
     )
+
+
+def _turns_in(listed: Listed, sessions: int) -> str:
+    return f"{units.counted(listed.count, 'turn')} in {units.counted(sessions, 'session')}"
 
 
 def went_on(audit: Audit) -> int:
@@ -301,12 +311,12 @@ def _figures(audit: Audit) -> Iterator[Figure]:
     yield Figure("sessions that looped", f"{audit.looped:,}", f"of {audit.runs:,}")
     yield _burnt(audit)
     early = audit.counts.get(MomentKind.EARLY_STOP, 0)
-    yield Figure("stopped half-way", f"{early:,}", "announced work, did none")
+    yield Figure("turns stopped half-way", f"{early:,}", "announced work, did none")
     if audit.tested:
         note = f"of {audit.tested:,} that ran tests"
-        yield Figure("“done” with failing tests", f"{audit.false_done:,}", note)
+        yield Figure(_UNSAID, f"{audit.false_done:,}", note)
     else:
-        yield Figure("“done” with failing tests", UNKNOWN, "no session ran tests")
+        yield Figure(_UNSAID, UNKNOWN, "no session ran tests")
 
 
 def _burnt(audit: Audit) -> Figure:
@@ -430,7 +440,7 @@ def short_ids(ids: Iterable[str]) -> Mapping[str, str]:
 
 def _word(moment: Moment) -> str:
     if moment.kind is MomentKind.FALSE_DONE:
-        return "done"
+        return "ended"
     return _WORDS.get(moment.decision, moment.decision)
 
 

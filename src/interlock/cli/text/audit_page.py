@@ -34,7 +34,7 @@ _TITLES: Final = {
     MomentKind.SECRET: "Secrets that went into commands",
     MomentKind.LOOP: "Loops",
     MomentKind.EARLY_STOP: "Stopped half-way",
-    MomentKind.FALSE_DONE: "Said they were done with failing tests",
+    MomentKind.FALSE_DONE: "Ended with failing tests and did not say so",
 }
 _LONGEST: Final = 3
 """Of a command so many lines are shown: the transcript has all of it."""
@@ -47,13 +47,11 @@ def audit_lines(view: AuditView) -> Iterator[Line]:
     yield ()
     yield from _figure_lines(view)
     yield from _worst_lines(view)
-    yield from _section_lines(_TITLES[MomentKind.SECRET], view.secrets, "secret")
+    yield from _section_lines(MomentKind.SECRET, view.secrets, f"{view.secrets.count:,}", "secret")
     yield from _loop_lines(view)
     yield from _asked_lines(view)
-    yield from _section_lines(
-        _TITLES[MomentKind.EARLY_STOP], view.early, "stop", note=f"in {view.early_in}"
-    )
-    yield from _section_lines(_TITLES[MomentKind.FALSE_DONE], view.false_done, "moment")
+    yield from _section_lines(MomentKind.EARLY_STOP, view.early, view.early_in, "turn")
+    yield from _section_lines(MomentKind.FALSE_DONE, view.false_done, view.false_done_in, "turn")
     yield from _measured_lines(view)
     if view.moments:
         yield ()
@@ -145,10 +143,10 @@ def _worst_lines(view: AuditView) -> Iterator[Line]:
     yield from _rest_line(view.worst, "call")
 
 
-def _section_lines(title: str, listed: Listed, noun: str, *, note: str = "") -> Iterator[Line]:
+def _section_lines(kind: MomentKind, listed: Listed, about: str, noun: str) -> Iterator[Line]:
     if not listed.count:
         return
-    yield from heading_lines(title, f"{listed.count:,} {note}".strip())
+    yield from heading_lines(_TITLES[kind], about)
     for each in listed.first:
         yield from moment_lines(each)
     yield from _rest_line(listed, noun)

@@ -222,10 +222,9 @@ class _Document:
         listed = self._view.false_done
         if not listed.count:
             return None
-        about = f"{listed.count:,}"
-        return _card(
-            "Said “done” with failing tests", about, *self._lines(listed, "moment", self._quote)
-        )
+        title = "Ended with failing tests and did not say so"
+        rows = self._lines(listed, "turn", self._quote)
+        return _card(title, self._view.false_done_in, *rows)
 
     def _loops(self) -> Html:
         listed = self._view.loops
@@ -301,8 +300,8 @@ class _Document:
         listed = self._view.early
         if not listed.count:
             return _card("Stopped half-way", "", _note("No turn ended with announced work undone."))
-        about = f"{listed.count:,} in {self._view.early_in}"
-        return _card("Stopped half-way", about, *self._lines(listed, "stop", self._quote))
+        rows = self._lines(listed, "turn", self._quote)
+        return _card("Stopped half-way", self._view.early_in, *rows)
 
     def _quote(self, each: AuditedMoment) -> Html:
         moment = each.moment
