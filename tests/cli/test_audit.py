@@ -347,6 +347,16 @@ def test_a_moment_is_marked_and_the_last_mark_counts(histories: Path, state: Pat
     assert "wrong" in interlock("audit", "show").stdout
 
 
+def test_a_mark_is_taken_back(histories: Path) -> None:
+    moment = audit(histories)["moments"][0]["id"]
+    interlock("audit", "mark", moment, "wrong")
+    result = interlock("audit", "mark", moment, "none")
+
+    assert result.stdout.startswith("mark taken back: ")
+    assert "marked wrong" not in interlock("audit", "show").stdout
+    assert "unknown until you mark some" in interlock("audit", "show").stdout
+
+
 def test_a_mark_that_names_no_moment(histories: Path) -> None:
     audit(histories)
 

@@ -54,7 +54,7 @@ def test_every_moment_is_listed_once_with_its_id():
     for moment in an_audit().moments:
         assert sum(line.startswith(f"  {moment.id[:6]}  ") for line in lines) == 1
     assert "Loops  (7 of 24)" in lines
-    assert lines[-1].startswith("next  interlock audit mark MOMENT right|wrong")
+    assert lines[-1].startswith("next  interlock audit mark MOMENT right|wrong|none")
 
 
 def test_an_early_stop_tells_what_a_person_had_to_type():
@@ -86,8 +86,9 @@ def test_a_mark_is_shown_with_who_gave_it():
 
     lines = [plain_text(line) for line in audit_lines(view)]
 
+    assert "should have been; you marked 1 of them wrong." in " ".join(lines[:3])
     assert "          shop · session 9e3779b9 · 3 November · marked wrong by ada" in lines
-    assert "  false alarms  100 %: 1 wrong, 0 right of 1 marked" in lines
+    assert "  false alarms  1 of 1 marked wrong" in lines
 
 
 def test_nothing_found_has_a_page_too():

@@ -178,7 +178,7 @@ def test_a_mark_is_shown_in_the_file(browser: Browser, tmp_path: Path):
 
     with opened_file(browser, path) as opened:
         expect(opened.page.locator(f"#m-{first.id}")).to_contain_text("marked wrong by ada")
-        expect(opened.page.get_by_text("100 %: 1 wrong, 0 right of 1 marked")).to_be_visible()
+        expect(opened.page.get_by_text("1 of 1 marked wrong")).to_be_visible()
 
 
 def test_what_stands_in_a_transcript_is_inert(browser: Browser, tmp_path: Path):
@@ -232,8 +232,8 @@ def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: P
     path = written(tmp_path, kept_none)
 
     with opened_file(browser, path) as opened:
-        for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other stops"):
-            expect(opened.page.get_by_text(text)).to_be_visible()
+        for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other turns"):
+            expect(opened.page.get_by_text(text).first).to_be_visible()
         assert findings(opened.page) == []
 
 
@@ -304,7 +304,7 @@ def test_marks_by_clicking(browser: Browser, served: Served, folder: AuditFolder
 
         expect(row).to_contain_text("marked wrong by ada")
         expect(row.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "true")
-        expect(opened.page.get_by_text("100 %: 1 wrong, 0 right of 1 marked")).to_be_visible()
+        expect(opened.page.get_by_text("1 of 1 marked wrong")).to_be_visible()
         expect(opened.page).to_have_url(re.compile(f"/audit/{audit.id}#m-{first.id}$"))
         row.get_by_role("button", name="Right").click()
         expect(row).to_contain_text("marked right by ada")
@@ -349,7 +349,7 @@ def test_only_an_operator_marks(browser: Browser, served: Served, folder: AuditF
 @pytest.mark.parametrize(
     ("form", "told"),
     [
-        ({"mark": "maybe"}, "expected `right` or `wrong`"),
+        ({"mark": "maybe"}, "expected `right`, `wrong` or `none`"),
         ({"mark": "right", "moment": "nothing"}, "no kept audit has a moment"),
         ({"mark": "right", "moment": ""}, "no kept audit has a moment"),
     ],

@@ -107,6 +107,15 @@ def test_the_time_is_told_in_a_unit_that_fits(days: float, said: str):
     assert period(an_audit(began_at=AT - int(days * DAY))) == said
 
 
+def test_a_share_takes_enough_marks():
+    every = [a_moment(number) for number in range(1, 21)]
+    marks = {
+        each.id: marked(each, Mark.WRONG if each is every[0] else Mark.RIGHT) for each in every
+    }
+
+    assert audit_view(an_audit(moments=tuple(every)), marks).marks == "5 %: 1 of 20 marked wrong"
+
+
 def test_the_six_figures_are_those_of_the_picture():
     assert [(each.value, each.note) for each in view_of(an_audit()).figures] == [
         ("6", "0.3 per 1,000 calls"),
@@ -243,7 +252,7 @@ def test_marks_come_to_a_rate_of_false_alarms():
     )
 
     assert view_of(audit).marks == "unknown until you mark some"
-    assert some.marks == "50 %: 1 wrong, 1 right of 2 marked"
+    assert some.marks == "1 of 2 marked wrong"
     assert [each.marked and each.marked.mark for each in some.worst.first[:3]] == [
         Mark.RIGHT,
         Mark.WRONG,

@@ -33,6 +33,8 @@ class Mark(enum.StrEnum):
 
     RIGHT = "right"
     WRONG = "wrong"
+    NONE = "none"
+    """An earlier mark is taken back."""
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -96,7 +96,10 @@ class AuditFolder:
         return marked
 
     def marks(self) -> Mapping[str, Marked]:
-        """Return the last mark of every moment that has one, by the moment's id."""
+        """Return the last mark of every moment that has one, by the moment's id.
+
+        One that was taken back is none.
+        """
         try:
             lines = (self.folder / _MARKS).read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -106,7 +109,7 @@ class AuditFolder:
             with suppress(msgspec.DecodeError):
                 marked = msgspec.json.decode(line, type=Marked)
                 found[marked.moment.id] = marked
-        return found
+        return {key: each for key, each in found.items() if each.mark is not Mark.NONE}
 
     def _files(self) -> list[Path]:
         """Return the files of audits, the newest first: an id begins with its time."""

@@ -23,6 +23,8 @@ MOST_EARLY: Final = 3
 MOST_RULES: Final = 6
 _DAY: Final = 86_400_000_000
 _LEAST_SHORT: Final = 6
+_LEAST_MARKS: Final = 20
+"""Fewer marks make no percentage."""
 _LONGEST_NAME: Final = 24
 _UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
 _WORDS: Final = {"block": "deny", "require-confirmation": "ask"}
@@ -162,7 +164,7 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         id=audit.id,
         at=audit.at,
         when=minute(audit.at),
-        heading=heading(audit),
+        heading=heading(audit, wrong=_wrongly_told(audit, marks)),
         summary=_summary(audit),
         policy_hash=audit.policy_hash,
         version=audit.version,
@@ -203,22 +205,36 @@ def went_on(audit: Audit) -> int:
 # The result in a sentence.
 
 
-def heading(audit: Audit) -> str:
-    """Return what an audit comes to, in a sentence or two."""
+def heading(audit: Audit, *, wrong: int = 0) -> str:
+    """Return what an audit comes to, in a sentence or two; so many deeds were marked wrong."""
     if not audit.runs:
         return "No past session was found."
-    return f"{_deeds(audit)} {_circles(audit)}"
+    return f"{_deeds(audit, wrong)} {_circles(audit)}"
 
 
-def _deeds(audit: Audit) -> str:
+def _wrongly_told(audit: Audit, marks: Mapping[str, Marked]) -> int:
+    """Return how many calls people found wrong to be told of."""
+    return len(
+        {
+            (each.path, each.run, each.step)
+            for each in audit.moments
+            if each.kind in (MomentKind.ACTION, MomentKind.SECRET)
+            and each.id in marks
+            and marks[each.id].mark is Mark.WRONG
+        }
+    )
+
+
+def _deeds(audit: Audit, wrong: int) -> str:
     lasted = period(audit)
     began = f"In {lasted or units.counted(audit.runs, 'session')}"
     count = _denied(audit) + _asked(audit)
     if count:
         things = units.counted(count, "thing")
+        marked = f"; you marked {wrong:,} of them wrong" if wrong else ""
         return (
             f"{began} your agents did {things} that nobody was asked about"
-            " and somebody should have been."
+            f" and somebody should have been{marked}."
         )
     if audit.judged:
         return f"{began} your agents did nothing that somebody should have been asked about."
@@ -519,5 +535,5 @@ def _marks_text(audit: Audit, marks: Mapping[str, Marked]) -> str:
     if not given:
         return "unknown until you mark some"
     wrong = given.count(Mark.WRONG)
-    share = _percent(wrong / len(given))
-    return f"{share}: {wrong:,} wrong, {len(given) - wrong:,} right of {len(given):,} marked"
+    share = f"{_percent(wrong / len(given))}: " if len(given) >= _LEAST_MARKS else ""
+    return f"{share}{wrong:,} of {len(given):,} marked wrong"

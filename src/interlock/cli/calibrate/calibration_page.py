@@ -31,6 +31,8 @@ from interlock.views import units
 _BAR: Final = 30
 _BESIDE_A_BAR: Final = 52
 _MOST_SLICES: Final = 12
+_LEAST_MARKS: Final = 20
+"""Fewer marks make no percentage."""
 
 
 class _Words(NamedTuple):
@@ -234,7 +236,9 @@ def _rule_lines(rules: Sequence[MarkedRule]) -> Iterator[Line]:
     yield from heading_lines("Rules", "by your marks")
     for each in rules:
         tone = Tone.BAD if each.is_suspect else Tone.PLAIN
-        told = f"wrong {_share(each.wrong, each.wrong + each.right)}"
+        of = each.wrong + each.right
+        counted = f"{each.wrong:,} of {of:,}"
+        told = f"wrong {_share(each.wrong, of) if of >= _LEAST_MARKS else counted}"
         yield (Span(f"  {each.rule:<32}  "), Span(told, tone))
 
 

@@ -164,22 +164,27 @@ def list_command() -> None:
 
 @audit_command.command("mark")
 @click.argument("moment", metavar="MOMENT")
-@click.argument("mark", metavar="right|wrong", type=click.Choice([each.value for each in Mark]))
+@click.argument(
+    "mark", metavar="right|wrong|none", type=click.Choice([each.value for each in Mark])
+)
 @json_option
 def mark_command(*, moment: str, mark: str) -> None:
     """Say whether a moment of an audit was rightly found.
 
-    MOMENT is its code, as `interlock audit show` lists it. `interlock calibrate` counts marks.
+    MOMENT is its code, as `interlock audit show` lists it. `interlock calibrate` counts marks;
+    `none` takes one back.
 
     Examples:
       interlock audit mark 4f1c9a right
       interlock audit mark 4f1c9a wrong
+      interlock audit mark 4f1c9a none
     """
     kept = AuditFolder(settings.current_audit_folder())
     marked = kept.mark(
         kept.moment(moment), Mark(mark), by=settings.user_name(), at=time.time_ns() // 1_000
     )
-    left = f"marked {marked.mark.value}: {marked.moment.rule} at step {marked.moment.step}"
+    done = "mark taken back" if marked.mark is Mark.NONE else f"marked {marked.mark.value}"
+    left = f"{done}: {marked.moment.rule} at step {marked.moment.step}"
     show(marked, [(Span(left, Tone.GOOD),)])
 
 

@@ -78,7 +78,7 @@ def moments_lines(view: AuditView) -> Iterator[Line]:
     if any(each.every for each in found.values()):
         yield from wrapped_lines((Span("false alarms: ", Tone.LABEL),), view.marks)
         yield next_line(
-            "interlock audit mark MOMENT right|wrong", "says whether it was worth telling"
+            "interlock audit mark MOMENT right|wrong|none", "says whether it was worth telling"
         )
     else:
         yield (Span("no such moment is kept", Tone.FAINT),)

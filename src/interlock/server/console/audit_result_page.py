@@ -42,7 +42,7 @@ def mark_act(visit: Visit, form: Mapping[str, str]) -> Done:
     """Write down whether a moment was right or wrong to be told."""
     wanted, folder = form.get("mark", ""), _folder()
     if wanted not in (each.value for each in Mark):
-        raise InputError(f"`mark` is `{wanted}`: expected `right` or `wrong`")
+        raise InputError(f"`mark` is `{wanted}`: expected `right`, `wrong` or `none`")
     moment = folder.moment(form.get("moment", ""))
     who = proven(visit.desk.governor.context, visit.who.token, "mark a moment")
     folder.mark(moment, Mark(wanted), by=who.name, at=visit.desk.now())

@@ -201,7 +201,8 @@ class _Document:
                 element("span", f": {each.moment.text[:80]}", class_="sr"),
                 class_="small",
                 name="mark",
-                value=mark.value,
+                # What is pressed already is taken back.
+                value=(Mark.NONE if each.marked and each.marked.mark is mark else mark).value,
                 aria_pressed="true" if each.marked and each.marked.mark is mark else "false",
             )
             for mark, label in _MARKS
@@ -333,9 +334,8 @@ class _Document:
             why = " in a terminal: this server reads no histories."
             return element("footer", "To run it again: ", run, why, id="again")
         mark = element("code", "interlock audit mark MOMENT right")
-        return element(
-            "footer", "To run it again: ", run, ". To mark a moment: ", mark, " or wrong."
-        )
+        words = " or wrong, or none to take it back."
+        return element("footer", "To run it again: ", run, ". To mark a moment: ", mark, words)
 
     def _unread(self) -> Html | None:
         view = self._view
