@@ -162,6 +162,37 @@ def test_bad_input_is_told_and_nothing_is_written(story: Path, words: list[str],
     assert sorted(story.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("words", "more"), [(["simulate"], "--policy FILE"), (["calibrate"], "--outcomes FILE")]
+)
+def test_without_a_ledger_it_names_the_histories_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], more: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", "/nowhere")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "my claude"))
+    missing = [*words, "--ledger", "none.db"]
+    without = interlock(*missing)
+    (tmp_path / "my claude" / "projects").mkdir(parents=True)
+    result = interlock(*missing)
+
+    assert "there is no ledger at `none.db`" in without.stderr
+    assert "what clients have left" not in without.stderr
+    told = f"is read by `interlock {words[0]} ~/'my claude/projects' {more}`"
+    assert told in " ".join(result.stderr.split())
+
+
+def test_a_history_of_another_place_is_named_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "away"))
+    (tmp_path / "away" / "projects").mkdir(parents=True)
+
+    said = interlock("simulate", "--ledger", "none.db").stderr
+    assert f"interlock simulate {tmp_path}/away/projects" in " ".join(said.split())
+
+
 @pytest.mark.parametrize("since", ["1h", "2020-01-01", "2020-01-01T10:30"])
 def test_a_moment_is_a_date_or_how_long_ago(story: Path, since: str) -> None:
     told = json.loads(interlock("simulate", "--since", since, "--json").stdout)

@@ -31,6 +31,7 @@ from interlock.backtest.history_files import HistoryFile, found_files, through
 from interlock.backtest.run_scorer import scored_run
 from interlock.cli.calibrate.calibration_page import calibration_lines, patch_of
 from interlock.cli.calibrate.calibration_picture import OWN_PICTURE, picture
+from interlock.cli.call.client_histories import histories_instead
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
@@ -191,7 +192,11 @@ def _scored(
                 advance(done, total)
             done += file.size
     if with_ledger:
-        with reading_ledger() as ledger, progress("reading the ledger", long=50) as advance:
+        instead = histories_instead("calibrate", "--outcomes", "FILE")
+        with (
+            reading_ledger(otherwise=instead) as ledger,
+            progress("reading the ledger", long=50) as advance,
+        ):
             rows = list(recorded_runs(ledger.rows))
             for place, row in enumerate(rows):
                 yield recorded_run(ledger.rows, row, policy)

@@ -51,15 +51,16 @@ _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 @contextmanager
 def reading_ledger(
-    *, creates: bool = False, problems: list[str] | None = None
+    *, creates: bool = False, problems: list[str] | None = None, otherwise: str = ""
 ) -> Generator[Ledger]:
     """Open the ledger that counts; one that is not there is not made, unless so wanted.
 
+    Where there is none, `otherwise` is said as well.
     Where `problems` is given, what does not hold is noted there, and it opens all the same.
     """
     place = chosen_place()
     if not creates:
-        _require_ledger(place)
+        _require_ledger(place, otherwise)
     ledger = open_ledger(place, keys=settings.current_ledger_places().keys, problems=problems)
     close = close_at_exit(ledger)
     try:
@@ -221,7 +222,7 @@ def _operator_name(interlock: Interlock) -> str:
     return names[0] if len(names) == 1 else own
 
 
-def _require_ledger(place: str) -> None:
+def _require_ledger(place: str, otherwise: str = "") -> None:
     """Refuse a ledger that is not there: to look at something must not make it."""
     if (gone := missing_ledger(place, settings.current_ledger_places().keys)) is not None:
         raise DamagedError(gone)
@@ -232,7 +233,7 @@ def _require_ledger(place: str) -> None:
     if missing is not None:
         raise LedgerError(
             f"there is no ledger at `{missing}`: the first run makes one, and so does"
-            " `interlock setup`; --ledger or INTERLOCK_LEDGER names another one"
+            f" `interlock setup`; --ledger or INTERLOCK_LEDGER names another one{otherwise}"
         )
 
 

@@ -16,6 +16,7 @@ from interlock import settings
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import work
 from interlock.backtest.history_files import HistoryFile, found_files, read_places
+from interlock.cli.call.client_histories import usual_places
 from interlock.cli.call.command_names import OWN, Own, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
 from interlock.cli.call.written_file import check_is_free, force_option, write_file
@@ -25,7 +26,6 @@ from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.model.audit import Audit, Mark
 from interlock.model.past_run import Unread
-from interlock.ports import HistoryReader
 from interlock.service.audits import AuditFolder
 from interlock.views import units
 from interlock.views.audit_view import audit_view
@@ -80,7 +80,7 @@ def audit_command() -> None:
 def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | None) -> None:
     """Read histories, judge them, and show what they come to."""
     readers, policy = known_readers(), chosen_policy()
-    places = list(paths) or _usual_places(readers)
+    places = list(paths) or usual_places()
     _check_is_free(html)
     files, unread = found_files(places, readers)
     if not files:
@@ -186,12 +186,6 @@ def mark_command(*, moment: str, mark: str) -> None:
     done = "mark taken back" if marked.mark is Mark.NONE else f"marked {marked.mark.value}"
     left = f"{done}: {marked.moment.rule} at step {marked.moment.step}"
     show(marked, [(Span(left, Tone.GOOD),)])
-
-
-def _usual_places(readers: Sequence[HistoryReader]) -> list[Path]:
-    home = Path.home()
-    named = (place for each in readers for place in each.usual_places(home, os.environ))
-    return [place for place in dict.fromkeys(named) if place.exists()]
 
 
 def _check_is_free(html: Path | None) -> None:

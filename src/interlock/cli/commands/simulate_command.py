@@ -13,6 +13,7 @@ import click
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.history_files import HistoryFile, found_files
 from interlock.backtest.simulation_work import simulate
+from interlock.cli.call.client_histories import histories_instead
 from interlock.cli.call.duration import PastMoment
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
@@ -121,7 +122,8 @@ def _simulated(paths: Sequence[Path], policies: Policies, run: str | None, proce
         rows: Rows | None = None
         runs: Sequence[RunRow] = ()
         if not paths or is_ledger_named():
-            rows = stack.enter_context(reading_ledger()).rows
+            instead = histories_instead("simulate", "--policy", "FILE")
+            rows = stack.enter_context(reading_ledger(otherwise=instead)).rows
             runs = _runs(rows, run, policies.since)
         found = simulate(
             rows, runs, files, policies, only=run, processes=processes, advance=advance
