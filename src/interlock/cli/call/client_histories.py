@@ -1,4 +1,8 @@
-"""Where the clients of this computer keep their sessions, and how a call is told to read them."""
+"""Where the clients of this computer keep their sessions, and how a call is told to read them.
+
+Who has just installed Interlock has no ledger yet, and mostly a history: a call that finds the
+one missing names the other.
+"""
 
 from __future__ import annotations
 

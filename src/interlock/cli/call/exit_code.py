@@ -24,6 +24,8 @@ class ExitCode(enum.IntEnum):
     """It must not happen."""
     UNFINISHED = 5
     """The work is not done: the agent is sent on."""
+    CHANGED = 6
+    """An answer changes, where none was to."""
 
 
 def exit_code_of(decision: Decision) -> ExitCode:

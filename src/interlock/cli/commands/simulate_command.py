@@ -49,7 +49,7 @@ the policy that counts here where --policy names another one, and else with what
 Each PATH is a history, or a folder of them, that agents left themselves; then those are read and
 not the ledger, unless --ledger names it. Nothing is written, and nothing leaves this computer.
 
-Exit code: 0; with --fail-on-change, 1 where an answer changes.
+Exit code: 0; with --fail-on-change, 6 where an answer changes.
 
 Examples:
   interlock simulate
@@ -70,7 +70,7 @@ Examples:
     "--since", type=PastMoment(), metavar="WHEN", help="Only what is newer: a date, or `30d`."
 )
 @click.option("--run", metavar="RUN", help="Only this run.")
-@click.option("--fail-on-change", is_flag=True, help="Exit with 1 where an answer changes.")
+@click.option("--fail-on-change", is_flag=True, help="Exit with 6 where an answer changes.")
 @click.option(
     "--processes",
     type=click.IntRange(1),
@@ -100,7 +100,7 @@ def simulate_command(
         (_CURRENT if named is None else str(named), after.hash),
     )
     show(simulation, simulation_lines(simulation))
-    context.exit(ExitCode.FAILED if fail_on_change and simulation.changed else ExitCode.ALLOWED)
+    context.exit(ExitCode.CHANGED if fail_on_change and simulation.changed else ExitCode.ALLOWED)
 
 
 def _compared_with(compare: str | None, *, is_other: bool) -> tuple[str, CompiledPolicy | None]:
