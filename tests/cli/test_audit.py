@@ -347,6 +347,17 @@ def test_a_moment_is_marked_and_the_last_mark_counts(histories: Path, state: Pat
     assert "wrong" in interlock("audit", "show").stdout
 
 
+def test_a_moment_that_is_to_be_explained_is_told_where_it_is(histories: Path) -> None:
+    moment = audit(histories)["moments"][0]["id"]
+
+    told = interlock("explain", moment[:6])
+    other = interlock("explain", "zzzz")
+
+    assert "is a moment of an audit, of `filesystem.delete-root`" in told.stderr
+    assert "`interlock audit show` has it" in told.stderr
+    assert "there is no ledger" in other.stderr
+
+
 def test_a_mark_is_taken_back(histories: Path) -> None:
     moment = audit(histories)["moments"][0]["id"]
     interlock("audit", "mark", moment, "wrong")

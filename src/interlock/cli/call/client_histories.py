@@ -22,7 +22,10 @@ def usual_places() -> Sequence[Path]:
 
 
 def histories_instead(call: str, *more: str) -> str:
-    """Return what somebody without a ledger can type; nothing where no client left anything."""
+    """Return what somebody without a ledger can type, to be added to what is said.
+
+    Nothing where no client left anything.
+    """
     places = usual_places()
     if not places:
         return ""

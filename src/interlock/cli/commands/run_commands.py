@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Final
 
 import click
 import msgspec
 
+from interlock import settings
 from interlock.cli.call.chosen_question import run_or_latest
 from interlock.cli.call.ledger_access import current_time, reading_ledger
 from interlock.cli.call.options import ledger_call, show, wants_json
@@ -17,7 +19,7 @@ from interlock.cli.text.machine_text import machine_text
 from interlock.cli.text.render import Line, Span, Tone, print_lines, terminal_width, text_width
 from interlock.cli.text.run_page import all_halted_lines, brief_lines, run_lines
 from interlock.cli.text.tables import Column, table_lines
-from interlock.errors import InputError, UnknownError
+from interlock.errors import InputError, LedgerError, UnknownError
 from interlock.ledger.abbreviations import found_run
 from interlock.ledger.chain import records_of
 from interlock.model.facts import HoldKind
@@ -25,6 +27,7 @@ from interlock.model.hook import is_canary
 from interlock.model.run import LEDGER_RUN, RunState, RunStatus
 from interlock.model.short_code import codes_of
 from interlock.ports import Rows
+from interlock.service.audits import AuditFolder
 from interlock.views import units
 from interlock.views.call_explanation import explained_call
 from interlock.views.lookup import found_state
@@ -255,7 +258,7 @@ def explain_command(*, run: str | None, step: int | None, stop: bool, record: in
     is_plain = step is None and record is None and not stop
     if run is None and not is_plain:
         raise InputError("`--step`, `--stop` and `--record` are of one run: name it before them")
-    with reading_ledger() as ledger:
+    with _or_moment(run), reading_ledger() as ledger:
         rows = ledger.rows
         run_id, seq = _last_refusal(rows) if run is None else (found_run(rows, run).id, record)
         if run is not None and is_plain and not judged_of(rows, run_id):
@@ -269,6 +272,21 @@ def explain_command(*, run: str | None, step: int | None, stop: bool, record: in
         moment = moment_at(rows, run_id, found)
     whole = explained(moment)
     show(whole, explained_lines(whole, now=current_time()))
+
+
+@contextmanager
+def _or_moment(code: str | None) -> Generator[None]:
+    """Say of the code of an audit's moment where that is told: there need not be a ledger."""
+    try:
+        yield
+    except (LedgerError, UnknownError) as error:
+        try:
+            moment = AuditFolder(settings.current_audit_folder()).moment(code or "")
+        except InputError:
+            raise error from None
+        raise UnknownError(
+            f"`{code}` is a moment of an audit, of `{moment.rule}`: `interlock audit show` has it"
+        ) from None
 
 
 def _last_refusal(rows: Rows) -> tuple[str, int]:
