@@ -22,12 +22,12 @@ from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
     call_from_json,
+    client_run,
     counted,
     decoded,
     decoded_lines,
     folded,
     micros,
-    project_of,
     unheard,
 )
 from interlock.adapters.histories.turn_queue import Turn, TurnQueue
@@ -147,8 +147,7 @@ class ClaudeHistory(msgspec.Struct, frozen=True):
 
     def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
         """Return where it keeps them."""
-        own = environment.get("CLAUDE_CONFIG_DIR")
-        return [(Path(own) if own else home / ".claude") / "projects"]
+        return [Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"]
 
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is such a transcript."""
@@ -212,15 +211,13 @@ def _run(
 ) -> PastRun:
     fold = _Fold(head, others)
     lines = decoded_lines(path, _LINE, _MARKS, unread)
-    return PastRun(
-        id=name,
-        steps=folded(path, lines, fold, _Fold.hear, unread),
-        client=_NAME,
-        project=project_of(head.workspace),
+    return client_run(
+        _NAME,
+        name,
+        folded(path, lines, fold, unread),
         workspace=head.workspace,
         parent=parent,
         model=head.model,
-        group=head.workspace or "",
     )
 
 

@@ -17,9 +17,10 @@ from interlock.adapters.histories.turn_queue import Call, TurnQueue
 from interlock.errors import InputError
 from interlock.model.action import Action
 from interlock.model.budget import TokenUsage
-from interlock.model.past_run import PastStep, Unread
+from interlock.model.past_run import PastRun, PastStep, Unread
 
 T = TypeVar("T")
+L_contra = TypeVar("L_contra", contravariant=True)
 Stamp = str | int | float | None
 """When, as it is written: in words, or in milliseconds."""
 Failures: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError)
@@ -31,7 +32,7 @@ _LONE: Final = re.compile(
 _PAIR: Final = 12
 
 
-class Fold(Protocol):
+class Fold(Protocol[L_contra]):
     """Takes the lines of a run one after the other."""
 
     @property
@@ -39,8 +40,9 @@ class Fold(Protocol):
         """Where its steps come out."""
         ...
 
-
-F = TypeVar("F", bound=Fold)
+    def hear(self, number: int, line: L_contra, /) -> None:
+        """Take the next line, by its number."""
+        ...
 
 
 def decoded_lines(
@@ -94,20 +96,41 @@ def _no_object(path: Path, number: int, line: bytes) -> Unread:
 def folded(
     path: Path,
     lines: Iterable[tuple[int, T]],
-    fold: F,
-    hear: Callable[[F, int, T], None],
+    fold: Fold[T],
     unread: Callable[[Unread], None],
 ) -> Iterator[PastStep]:
     """Yield the steps that lines come to; a line that cannot be made use of is told."""
     queue = fold.queue
     for number, line in lines:
         try:
-            hear(fold, number, line)
+            fold.hear(number, line)
         except Failures as error:
             unread(Unread(path=str(path), reason=f"line {number}: {error}", line=number))
         if queue.is_ready:
             yield from queue.ready()
     yield from queue.rest()
+
+
+def client_run(
+    client: str,
+    name: str,
+    steps: Iterable[PastStep],
+    *,
+    workspace: str | None,
+    parent: str | None = None,
+    model: str | None = None,
+) -> PastRun:
+    """Return a run of a client; those in one folder are alike, and its last part names them."""
+    return PastRun(
+        id=name,
+        steps=steps,
+        client=client,
+        project=PurePath((workspace or "").replace("\\", "/")).name,
+        workspace=workspace,
+        parent=parent,
+        model=model,
+        group=workspace or "",
+    )
 
 
 def call_from_json(
@@ -169,11 +192,6 @@ def micros(stamp: Stamp) -> int | None:
         return None if stamp is None else possible_moment(round(stamp * 1_000))
     except (ValueError, OverflowError):
         return None
-
-
-def project_of(workspace: str | None) -> str:
-    """Return what people call a project: the last part of its folder."""
-    return PurePath((workspace or "").replace("\\", "/")).name
 
 
 def unheard(unread: Unread) -> None:

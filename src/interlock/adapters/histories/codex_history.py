@@ -20,13 +20,13 @@ from interlock.adapters.clients.model_usage import CodexCount
 from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
+    client_run,
     counted,
     decoded,
     decoded_lines,
     folded,
     micros,
     params_from,
-    project_of,
     unheard,
 )
 from interlock.adapters.histories.turn_queue import Call, Turn, TurnQueue
@@ -136,8 +136,7 @@ class CodexHistory(msgspec.Struct, frozen=True):
 
     def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
         """Return where it keeps them."""
-        own = environment.get("CODEX_HOME")
-        folder = Path(own) if own else home / ".codex"
+        folder = Path(environment.get("CODEX_HOME") or home / ".codex")
         return [folder / "sessions", folder / "archived_sessions"]
 
     def reads(self, path: Path, beginning: bytes) -> bool:
@@ -153,15 +152,13 @@ class CodexHistory(msgspec.Struct, frozen=True):
         if head is None:
             return
         lines = decoded_lines(path, _LINE, _MARKS, unread)
-        yield PastRun(
-            id=head.id,
-            steps=folded(path, lines, _Fold(head), _Fold.hear, unread),
-            client=_NAME,
-            project=project_of(head.workspace),
+        yield client_run(
+            _NAME,
+            head.id,
+            folded(path, lines, _Fold(head), unread),
             workspace=head.workspace,
             parent=head.parent,
             model=head.model,
-            group=head.workspace or "",
         )
 
 

@@ -19,12 +19,12 @@ from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
     call_from_json,
+    client_run,
     counted,
     decoded,
     decoded_lines,
     folded,
     micros,
-    project_of,
     unheard,
 )
 from interlock.adapters.histories.turn_queue import TurnQueue, outcome_of
@@ -110,8 +110,7 @@ class CopilotHistory(msgspec.Struct, frozen=True):
 
     def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
         """Return where it keeps them."""
-        own = environment.get("COPILOT_HOME")
-        return [(Path(own) if own else home / ".copilot") / "session-state"]
+        return [Path(environment.get("COPILOT_HOME") or home / ".copilot") / "session-state"]
 
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is such a record."""
@@ -161,15 +160,13 @@ def _run(
 ) -> PastRun:
     marks = _MARKS if head.agent is None else (head.agent.encode(),)
     lines = decoded_lines(path, _LINE, marks, unread)
-    return PastRun(
-        id=head.id,
-        steps=folded(path, lines, _Fold(head, others), _Fold.hear, unread),
-        client=_NAME,
-        project=project_of(head.workspace),
+    return client_run(
+        _NAME,
+        head.id,
+        folded(path, lines, _Fold(head, others), unread),
         workspace=head.workspace,
         parent=parent,
         model=head.model,
-        group=head.workspace or "",
     )
 
 

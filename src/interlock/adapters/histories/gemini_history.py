@@ -23,12 +23,12 @@ from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
     call_from_json,
+    client_run,
     counted,
     decoded,
     decoded_lines,
     folded,
     micros,
-    project_of,
     unheard,
 )
 from interlock.adapters.histories.turn_queue import Turn, TurnQueue, outcome_of
@@ -104,8 +104,7 @@ class GeminiHistory(msgspec.Struct, frozen=True):
 
     def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
         """Return where it keeps them."""
-        own = environment.get("GEMINI_CLI_HOME")
-        return [(Path(own) if own else home) / ".gemini" / "tmp"]
+        return [Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp"]
 
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is such a chat."""
@@ -127,14 +126,12 @@ class GeminiHistory(msgspec.Struct, frozen=True):
         is_sub_agent = head.kind == "subagent"
         parent = path.parent.name if is_sub_agent and path.parent.name != _CHATS else None
         fold = _Fold(workspace, is_sub_agent=is_sub_agent)
-        yield PastRun(
-            id=head.session_id or path.name.partition(".")[0],
-            steps=folded(path, lines, fold, _Fold.hear, unread),
-            client=_NAME,
-            project=project_of(workspace),
+        yield client_run(
+            _NAME,
+            head.session_id or path.name.partition(".")[0],
+            folded(path, lines, fold, unread),
             workspace=workspace,
             parent=parent,
-            group=workspace or "",
         )
 
 

@@ -24,11 +24,11 @@ from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
     call_from_json,
+    client_run,
     counted,
     decoded,
     folded,
     micros,
-    project_of,
 )
 from interlock.adapters.histories.turn_queue import Turn, TurnQueue
 from interlock.errors import InputError
@@ -121,8 +121,7 @@ class OpencodeHistory(msgspec.Struct, frozen=True):
 
     def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
         """Return where it keeps it."""
-        own = environment.get("XDG_DATA_HOME")
-        return [(Path(own) if own else home / ".local" / "share") / "opencode"]
+        return [Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"]
 
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is its database, or what an older version says of a session."""
@@ -224,14 +223,12 @@ def _run(
     rows: Iterator[tuple[int, _Row]],
     unread: Callable[[Unread], None],
 ) -> PastRun:
-    return PastRun(
-        id=session.id,
-        steps=folded(path, rows, _Fold(session), _Fold.hear, unread),
-        client=_NAME,
-        project=project_of(session.directory),
+    return client_run(
+        _NAME,
+        session.id,
+        folded(path, rows, _Fold(session), unread),
         workspace=session.directory,
         parent=session.parent,
-        group=session.directory or "",
     )
 
 
