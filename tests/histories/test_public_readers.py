@@ -28,9 +28,9 @@ from histories.public_run_files import (
     written,
 )
 from interlock.adapters.histories.packed_json import mended, microseconds, text, value
+from interlock.adapters.histories.run_files import repository_of
 from interlock.adapters.public_runs import PUBLIC_READERS
 from interlock.adapters.public_runs.chat_messages import usage_from
-from interlock.adapters.public_runs.run_document import repository_of
 from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 from interlock.model.past_run import Unread

@@ -10,12 +10,11 @@ Texts may be cut; then their digests and lengths stand beside them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, cast
 
 from interlock.adapters.clients.client_event import action_of, open_todos
-from interlock.adapters.histories.bounded_lines import bounded_lines, unpacked
 from interlock.adapters.histories.packed_json import (
     Table,
     fields,
@@ -27,16 +26,15 @@ from interlock.adapters.histories.packed_json import (
     whole,
     words,
 )
+from interlock.adapters.histories.run_files import RunLines, Source, is_lines
 from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
-from interlock.model.past_run import PastRun, PastStep, Unread
+from interlock.model.past_run import PastRun, PastStep
 
 _CUT: Final = re.compile(r"…(?:\[\+\d+\])?$")
 """How a text ends of which only the beginning is given."""
 _CUT_INSIDE: Final = re.compile(r"…\[\+\d+\]|…$")
 _SHELLS: Final = frozenset("Bash bash shell run_shell_command powershell PowerShell".split())
-
-
 _WRITERS: Final = ("agent", "client", "source")
 """Who wrote it down, by whichever of these names somebody has said it."""
 
@@ -49,34 +47,16 @@ class OwnRun(PastRun, frozen=True, kw_only=True):
     steps: tuple[PastStep, ...]
 
 
-class OwnRows:
-    """Reads our own rows, packed or not: the format in which anybody can hand in runs."""
+class OwnRows(RunLines):
+    """Reads our own rows: the format in which anybody can hand in runs."""
 
     name: str = "interlock"
-    version: int = 1
 
-    def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
-        """Return where such rows are kept on this computer: nowhere in particular."""
-        del home, environment
-        return ()
+    def _is_its(self, path: Path, beginning: bytes) -> bool:
+        return is_lines(path, beginning) and b'"steps"' in beginning
 
-    def reads(self, path: Path, beginning: bytes) -> bool:
-        """Return whether a file is of this format, by its name and how it begins."""
-        start = unpacked(beginning).lstrip()
-        is_lines = path.name.endswith((".jsonl", ".jsonl.gz")) and start.startswith(b"{")
-        return is_lines and b'"steps"' in start
-
-    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
-        """Yield every run of a file."""
-        for number, line in bounded_lines(path, unread):
-            if not line.strip():
-                continue
-            try:
-                run = run_from_json(line, number)
-            except InputError as error:
-                unread(Unread(path=str(path), reason=str(error), line=number))
-                continue
-            yield run
+    def _run(self, line: bytes, source: Source) -> PastRun:
+        return run_from_json(line, source.place)
 
 
 def run_from_json(line: bytes, number: int | None = None) -> OwnRun:

@@ -26,6 +26,12 @@ from interlock.adapters.histories.packed_json import (
     value,
     words,
 )
+from interlock.adapters.histories.run_files import (
+    RunDocument,
+    Source,
+    has_all,
+    is_json,
+)
 from interlock.adapters.public_runs.chat_messages import (
     TOOL,
     Message,
@@ -33,12 +39,6 @@ from interlock.adapters.public_runs.chat_messages import (
     content_text,
     steps_from_messages,
     usage_from,
-)
-from interlock.adapters.public_runs.run_document import (
-    RunDocument,
-    Source,
-    has_all,
-    is_json,
 )
 from interlock.descriptors import READING, check_is_regular, opened
 from interlock.errors import InputError

@@ -7,11 +7,11 @@ with a `kind` and the `tool_call_id` that joins them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from interlock.adapters.histories.bounded_lines import bounded_lines, bounded_whole, unpacked
+from interlock.adapters.histories.bounded_lines import bounded_whole
 from interlock.adapters.histories.packed_json import (
     Table,
     entries,
@@ -23,6 +23,15 @@ from interlock.adapters.histories.packed_json import (
     value,
     words,
 )
+from interlock.adapters.histories.run_files import (
+    RunDocument,
+    RunLines,
+    Source,
+    has_all,
+    is_json,
+    is_lines,
+    repository_of,
+)
 from interlock.adapters.public_runs.chat_messages import (
     SHELL,
     TOOL,
@@ -32,13 +41,6 @@ from interlock.adapters.public_runs.chat_messages import (
     params_from,
     steps_from_messages,
     usage_from,
-)
-from interlock.adapters.public_runs.run_document import (
-    RunDocument,
-    Source,
-    has_all,
-    is_json,
-    repository_of,
 )
 from interlock.errors import InputError
 from interlock.model.past_run import PastRun, Unread
@@ -99,46 +101,25 @@ class OpenHandsEvents(RunDocument):
         return _run(source.path.stem, events, source, {}, group=source.path.stem)
 
 
-class OpenHandsOutputs:
+class OpenHandsOutputs(RunLines):
     """Reads what evaluations of OpenHands put out: a line is a run with its `history`."""
 
     name: str = "openhands-outputs"
-    version: int = 1
 
-    def usual_places(self, home: Path, environment: Mapping[str, str]) -> Sequence[Path]:
-        """Return where such outputs are kept on this computer: nowhere in particular."""
-        del home, environment
-        return ()
+    def _is_its(self, path: Path, beginning: bytes) -> bool:
+        is_its = has_all(beginning, "instance_id", "test_result")
+        is_its = is_its or has_all(beginning, "instance_id", "history")
+        return is_its and is_lines(path, beginning)
 
-    def reads(self, path: Path, beginning: bytes) -> bool:
-        """Return whether a file is of this format, by its name and how it begins."""
-        start = unpacked(beginning).lstrip()
-        is_lines = path.name.endswith((".jsonl", ".jsonl.gz")) and start.startswith(b"{")
-        is_its = has_all(start, "instance_id", "test_result")
-        return is_lines and (is_its or has_all(start, "instance_id", "history"))
-
-    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
-        """Yield every run of a file."""
-        for number, line in bounded_lines(path, unread):
-            source = Source(path=path, place=number, unread=unread)
-            if not line.strip():
-                continue
-            try:
-                run = _output(fields(line), source)
-            except InputError as error:
-                source.tell(str(error))
-                continue
-            yield run
-
-
-def _output(row: Table, source: Source) -> PastRun:
-    task = text(row.get("instance_id"))
-    if not task or "history" not in row:
-        raise InputError("no output of OpenHands: expected `instance_id` and `history`")
-    events = source.tables(_flat(row["history"]), "history")
-    placed = ((source.place, event) for _, event in events)
-    attempt = text(row.get("attempt")) or source.place
-    return _run(f"{task}:{attempt}", placed, source, row, task)
+    def _run(self, line: bytes, source: Source) -> PastRun:
+        row = fields(line)
+        task = text(row.get("instance_id"))
+        if not task or "history" not in row:
+            raise InputError("no output of OpenHands: expected `instance_id` and `history`")
+        events = source.tables(_flat(row["history"]), "history")
+        placed = ((source.place, event) for _, event in events)
+        attempt = text(row.get("attempt")) or source.place
+        return _run(f"{task}:{attempt}", placed, source, row, task)
 
 
 def _run(

@@ -23,6 +23,11 @@ from interlock.adapters.histories.packed_json import (
     truth,
     words,
 )
+from interlock.adapters.histories.run_files import (
+    RunDocument,
+    Source,
+    repository_of,
+)
 from interlock.adapters.public_runs.chat_messages import (
     SHELL,
     TOOL,
@@ -33,11 +38,6 @@ from interlock.adapters.public_runs.chat_messages import (
     params_from,
     steps_from_messages,
     usage_from,
-)
-from interlock.adapters.public_runs.run_document import (
-    RunDocument,
-    Source,
-    repository_of,
 )
 from interlock.errors import InputError
 from interlock.model.past_run import PastRun

@@ -22,6 +22,12 @@ from interlock.adapters.histories.packed_json import (
     value,
     words,
 )
+from interlock.adapters.histories.run_files import (
+    RunDocument,
+    Source,
+    has_all,
+    is_json,
+)
 from interlock.adapters.public_runs.chat_messages import (
     TOOL,
     Call,
@@ -31,12 +37,6 @@ from interlock.adapters.public_runs.chat_messages import (
     params_from,
     steps_from_messages,
     usage_from,
-)
-from interlock.adapters.public_runs.run_document import (
-    RunDocument,
-    Source,
-    has_all,
-    is_json,
 )
 from interlock.errors import InputError
 from interlock.model.past_run import PastRun

@@ -1,15 +1,16 @@
-"""A file that is one document with runs in it: what readers of such files have in common."""
+"""Files with runs in them, as one document or one to a line: what their readers have in common."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import final
 
 import msgspec
 
-from interlock.adapters.histories.bounded_lines import bounded_whole, unpacked
+from interlock.adapters.histories.bounded_lines import bounded_lines, bounded_whole, unpacked
 from interlock.adapters.histories.packed_json import Table, fields, tables
 from interlock.errors import InputError
 from interlock.model.past_run import PastRun, PastStep, Unread
@@ -39,9 +40,18 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         except InputError as error:
             self.tell(str(error))
 
+    def made(self, make: Callable[[Source], PastRun]) -> Iterator[PastRun]:
+        """Yield a run; where there is none, that is told."""
+        try:
+            run = make(self)
+        except InputError as error:
+            self.tell(str(error))
+            return
+        yield run
 
-class RunDocument(abc.ABC):
-    """Reads files that are one document, packed or not."""
+
+class RunFile(abc.ABC):
+    """Reads files that are kept anywhere, packed or not."""
 
     name: str
     version: int = 1
@@ -55,6 +65,28 @@ class RunDocument(abc.ABC):
         """Return whether a file is of this format, by its name and how it begins."""
         return self._is_its(path, unpacked(beginning).lstrip())
 
+    @abc.abstractmethod
+    def _is_its(self, path: Path, beginning: bytes) -> bool: ...
+
+
+class RunLines(RunFile):
+    """Reads files of which each line is a run."""
+
+    def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
+        """Yield every run of a file."""
+        for number, line in bounded_lines(path, unread):
+            if line.strip():
+                source = Source(path=path, place=number, unread=unread)
+                yield from source.made(partial(self._run, line))
+
+    @abc.abstractmethod
+    def _run(self, line: bytes, source: Source) -> PastRun:
+        """Return a run; raise InputError where it is none."""
+
+
+class RunDocument(RunFile):
+    """Reads files that are one document."""
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield every run of a file."""
         if (content := bounded_whole(path, unread)) is None:
@@ -66,15 +98,10 @@ class RunDocument(abc.ABC):
             return
         for place, row in enumerate(rows, 1):
             source = Source(path=path, place=place, unread=unread)
-            try:
-                run = self._run(fields(row), head, source)
-            except InputError as error:
-                source.tell(str(error))
-                continue
-            yield run
+            yield from source.made(partial(self._run_of, row, head))
 
-    @abc.abstractmethod
-    def _is_its(self, path: Path, beginning: bytes) -> bool: ...
+    def _run_of(self, row: object, head: Table, source: Source) -> PastRun:
+        return self._run(fields(row), head, source)
 
     def _taken_apart(self, content: bytes) -> tuple[Table, Iterable[object]]:
         """Return what is said of all runs, and the runs: here the document is one."""
@@ -84,6 +111,11 @@ class RunDocument(abc.ABC):
     @abc.abstractmethod
     def _run(self, row: Table, head: Table, source: Source) -> PastRun:
         """Return a run; raise InputError where it is none."""
+
+
+def is_lines(path: Path, beginning: bytes) -> bool:
+    """Return whether a file is lines of JSON, by its name and how it begins."""
+    return path.name.endswith((".jsonl", ".jsonl.gz")) and beginning.startswith(b"{")
 
 
 def is_json(path: Path) -> bool:
