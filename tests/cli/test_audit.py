@@ -377,12 +377,29 @@ def test_a_mark_that_names_no_moment(histories: Path) -> None:
 
 
 def test_a_torn_mark_harms_no_other(histories: Path, state: Path) -> None:
-    moment = audit(histories)["moments"][0]
-    interlock("audit", "mark", moment["id"], "right")
+    first, second, *_ = audit(histories)["moments"]
+    interlock("audit", "mark", first["id"], "right")
     with (state / "marks.jsonl").open("ab") as marks:
         marks.write(b'{"moment": {')
+    interlock("audit", "mark", second["id"], "wrong")
 
-    assert "right" in interlock("audit", "show").stdout
+    shown = interlock("audit", "show").stdout
+    assert "right" in shown
+    assert "wrong" in shown
+    assert len((state / "marks.jsonl").read_bytes().splitlines()) == 3
+
+
+@pytest.mark.parametrize("word", [[], ["show"]])
+def test_no_history_is_written_over(word: Sequence[str], histories: Path) -> None:
+    audit(histories)
+    named = histories / "a.jsonl"
+    before = named.read_bytes()
+
+    others = [] if word else [str(histories / "b.jsonl")]
+    result = interlock("audit", *word, "--html", str(named), *others)
+
+    assert (result.exit_code, named.read_bytes()) == (2, before)
+    assert "is no such file of Interlock" in result.stderr
 
 
 def test_only_the_owner_can_read_what_is_kept(histories: Path, state: Path) -> None:

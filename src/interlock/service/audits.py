@@ -89,8 +89,9 @@ class AuditFolder:
         """Write down what a person thinks of a moment."""
         marked = Marked(moment=moment, mark=mark, by=by, at=at)
         self.made()
-        with _opened(self.folder / _MARKS, os.O_CREAT | os.O_APPEND) as file:
-            file.write(msgspec.json.encode(marked) + b"\n")
+        path = self.folder / _MARKS
+        with _opened(path, os.O_CREAT | os.O_APPEND) as file:
+            file.write(_behind(path) + msgspec.json.encode(marked) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         return marked
@@ -114,6 +115,14 @@ class AuditFolder:
     def _files(self) -> list[Path]:
         """Return the files of audits, the newest first: an id begins with its time."""
         return sorted(self.folder.glob(f"*{_ENDING}"), reverse=True)
+
+
+def _behind(path: Path) -> bytes:
+    """Return what ends the last line of a file, where somebody was cut off before its end."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        return b"\n" if file.read() not in (b"", b"\n") else b""
 
 
 def _opened(path: Path, flags: int) -> IO[bytes]:
