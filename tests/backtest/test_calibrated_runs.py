@@ -229,15 +229,15 @@ def test_a_question_is_never_sent_on_and_what_was_cut_off_always() -> None:
 
 def test_rows_are_read_with_their_label_and_without_what_came_next() -> None:
     row = {"id": "x", "run_id": "r", "text": "Done.", "label": "finish", "next_user": "continue"}
-    found = labelled_row(row, DEFAULT, 1)
+    found = labelled_row(row, DEFAULT, "1")
 
     assert found is not None
     assert (found.id, found.is_done, found.group) == ("x", True, "r")
-    assert labelled_row({**row, "strength": "weak"}, DEFAULT, 1) is None
-    assert labelled_row({"text": "x", "label": "continue"}, DEFAULT, 7) is not None
+    assert labelled_row({**row, "strength": "weak"}, DEFAULT, "1") is None
+    assert labelled_row({"text": "x", "label": "continue"}, DEFAULT, "7") is not None
     for wrong in ({"text": "Done."}, {"text": "Done.", "label": "maybe"}, {"label": ["finish"]}):
         with pytest.raises(InputError, match="expected `finish` or `continue`"):
-            labelled_row(wrong, DEFAULT, 1)
+            labelled_row(wrong, DEFAULT, "1")
 
 
 def test_points_that_separate_better_are_found_and_proven_on_the_other_part() -> None:

@@ -193,6 +193,18 @@ def test_turns_with_a_label_are_taken(tmp_path: Path) -> None:
     assert "left out: 1 more" in result.stderr
 
 
+def test_rows_without_a_name_count_in_every_file(tmp_path: Path) -> None:
+    row = json.dumps({"text": "Done.", "label": "finish"})
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    first.write_text(f"{row}\n{row}\n")
+    second.write_text(f"{row}\n")
+
+    named = [word for path in (first, second, first) for word in ("--turns", str(path))]
+    result = interlock("calibrate", "--json", *named)
+
+    assert json.loads(result.stdout)["ends"] == 3
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -200,6 +212,7 @@ def test_turns_with_a_label_are_taken(tmp_path: Path) -> None:
         (["--turns", "nowhere.jsonl"], "`nowhere.jsonl` cannot be read: No such file"),
         (["--turns", "."], "`.` cannot be read: "),
         (["--turns", "cut.jsonl.gz"], "`cut.jsonl.gz` cannot be read: "),
+        (["--turns", "torn.jsonl.gz"], "`torn.jsonl.gz` cannot be read: "),
         (["runs.jsonl", "--outcomes", "nowhere"], "`nowhere` cannot be read: No such file"),
         (["runs.jsonl", "--outcomes", "empty"], "`empty` has no outcome: it is empty"),
         (["runs.jsonl", "--outcomes", "bytes"], "`bytes` cannot be read: not UTF-8"),
@@ -208,6 +221,9 @@ def test_turns_with_a_label_are_taken(tmp_path: Path) -> None:
         (["runs.jsonl", "--svg", "no/where.svg"], "`no/where.svg` cannot be written: its folder"),
         (["runs.jsonl", "--promise", "0"], "0.0 is not in the range"),
         (["runs.jsonl", "--promise", "x"], "'x' is not a valid float"),
+        (["runs.jsonl", "--promise", "nan"], "it is not a number"),
+        (["runs.jsonl", "--patch", "runs.jsonl"], "`runs.jsonl` exists"),
+        (["runs.jsonl", "--svg", "runs.jsonl"], "`runs.jsonl` exists"),
     ],
 )
 def test_bad_input_is_told(
@@ -215,7 +231,9 @@ def test_bad_input_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("runs.jsonl").write_text('{"run_id": "a1", "steps": []}\n')
-    Path("cut.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 1000)[:-12])
+    packed = gzip.compress(b"{}\n" * 1000)
+    Path("cut.jsonl.gz").write_bytes(packed[:-12])
+    Path("torn.jsonl.gz").write_bytes(packed[:12] + b"\xff" * 12)
     Path("empty").touch()
     Path("bytes").write_bytes(b"\xff\xfe\xff")
     result = interlock("calibrate", *words)

@@ -127,8 +127,10 @@ _LABELS: Final = {"finish": True, "continue": False}
 _DOUBTFUL: Final = frozenset(("weak", "ambiguous"))
 
 
-def labelled_row(row: Mapping[str, object], settings: Stops, number: int) -> Labelled | None:
+def labelled_row(row: Mapping[str, object], settings: Stops, place: str) -> Labelled | None:
     """Return a row of a log with its label; None for a label that nobody should learn from.
+
+    A row without a name is known by its place.
 
     Raises InputError for what is no row.
     """
@@ -141,7 +143,7 @@ def labelled_row(row: Mapping[str, object], settings: Stops, number: int) -> Lab
     context = context_from_row({name: row.get(name) for name in _FED})
     run = _plain(row.get("run_id"))
     return Labelled(
-        id=_plain(row.get("id")) or f"{run}#{number}",
+        id=_plain(row.get("id")) or f"{run}#{place}",
         is_done=_LABELS[label],
         end=turn_end(context, settings),
         group=_plain(row.get("group")) or run,

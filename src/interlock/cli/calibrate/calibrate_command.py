@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,6 +75,13 @@ _MOST_NAMED: Final = 5
 _FILE: Final = click.Path(path_type=Path)
 
 
+def _is_number(context: click.Context, option: click.Parameter, promise: float) -> float:
+    """Return a promise; one that is no number lies in every range."""
+    if math.isnan(promise):
+        raise click.BadParameter("it is not a number", context, option)
+    return promise
+
+
 @ledger_call("calibrate", help=_ABOUT)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=_FILE)
 @click.option("--outcomes", metavar="FILE", type=_FILE, help="How runs ended: CSV or JSON lines.")
@@ -100,6 +108,7 @@ _FILE: Final = click.Path(path_type=Path)
     "--promise",
     metavar="PERCENT",
     type=click.FloatRange(0.01, 50),
+    callback=_is_number,
     default=100 * PROMISE,
     show_default=True,
     help="The share of good runs that may be held.",
@@ -222,7 +231,9 @@ def labelled_turns(path: Path, stops: Stops, unread: list[Unread]) -> Iterator[L
     with _refusing(path):
         for number, line in bounded_lines(path, _refuse):
             try:
-                labelled = labelled_row(_row(line), stops, number) if line.strip() else None
+                labelled = (
+                    labelled_row(_row(line), stops, f"{path}:{number}") if line.strip() else None
+                )
             except InputError as error:
                 unread.append(Unread(path=str(path), line=number, reason=str(error)))
                 continue
