@@ -68,3 +68,10 @@ def test_the_model_of_the_run_counts_where_a_message_names_none() -> None:
     [end] = ends(PastStep(text="done"))
 
     assert end.context.model == "m0"
+
+
+def test_a_turn_that_is_broken_off_does_not_end_however_often() -> None:
+    stops = PastStep(role="user", text="[Request interrupted by user]")
+    steps = [ASKS, says("Next I run"), stops, PastStep(role="user", text="no"), calls()]
+
+    assert ends(*steps, says("And then"), stops, PastStep(role="user", text="not so")) == []

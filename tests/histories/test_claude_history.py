@@ -180,7 +180,6 @@ NOT_SAID_BY_A_PERSON = {
     "a reminder": prompt([text("<system-reminder>\nbe kind\n</system-reminder>")]),
     "a notification": prompt("done", turnOrigin="task_notification"),
     "our own words": prompt(f"{AUTOMATIC}: go on"),
-    "an interruption": prompt([text("[Request interrupted by user for tool use]")]),
     "nothing": prompt([{"type": "image", "source": {"data": "..."}}]),
     "queued by a task": line(
         "attachment",
@@ -194,6 +193,13 @@ def test_what_no_person_typed_is_not_heard(transcript: Path, what: str) -> None:
     written(transcript, [NOT_SAID_BY_A_PERSON[what], prompt("fix it", turnOrigin="human")])
 
     assert read(READER, transcript).only.said == [("user", "fix it")]
+
+
+def test_who_interrupts_is_heard(transcript: Path) -> None:
+    words = "[Request interrupted by user for tool use]"
+    written(transcript, [prompt([text(words)])])
+
+    assert read(READER, transcript).only.said == [("user", words)]
 
 
 def test_what_was_typed_while_the_agent_worked_is_heard(transcript: Path) -> None:

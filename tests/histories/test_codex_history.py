@@ -196,7 +196,6 @@ def test_what_came_of_a_call_is_told(rollout: Path, kind: str) -> None:
     "line",
     [
         said("user", "<subagent_notification>\n{}"),
-        said("user", "<turn_aborted> by the user"),
         said("user", f"<hook_prompt>{AUTOMATIC}"),
         said("user", f"{AUTOMATIC}: go on"),
         said("user", "x", internal_chat_message_metadata_passthrough={"content_item_kinds": ["h"]}),
@@ -295,3 +294,10 @@ def test_it_knows_its_own_files_and_where_they_are(tmp_path: Path) -> None:
     (sessions, archived) = READER.usual_places(tmp_path, {})
     assert (sessions, archived.name) == (tmp_path / ".codex" / "sessions", "archived_sessions")
     assert READER.usual_places(tmp_path, {"CODEX_HOME": "/c"})[0] == Path("/c/sessions")
+
+
+def test_who_interrupts_is_heard(rollout: Path) -> None:
+    words = "<turn_aborted>\nThe user interrupted the previous turn.\n</turn_aborted>"
+    written(rollout, [META, said("user", words)])
+
+    assert read(READER, rollout).only.said == [("user", words)]

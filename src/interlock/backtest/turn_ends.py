@@ -57,8 +57,9 @@ class TurnEnds:
         self._model = step.model or self._model
         ended = None
         self._place += seen is not None and seen.kind is not Kind.PERSON
-        if seen is not None and seen.kind is Kind.PERSON:
-            ended = None if _BROKEN_OFF.match(step.text) else self.end()
+        is_broken_off = step.role != "assistant" and _BROKEN_OFF.match(step.text) is not None
+        if is_broken_off or (seen is not None and seen.kind is Kind.PERSON):
+            ended = None if is_broken_off else self.end()
             self._said, self._tests_of_turn = None, None
             self._before = LastEvent.USER_MESSAGE
         elif step.tool is not None:

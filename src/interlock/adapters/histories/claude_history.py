@@ -51,10 +51,10 @@ _PATHS: Final = ("file_path", "notebook_path")
 _MACHINE: Final = re.compile(
     r"\s*(?:<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr)"
     r"|system-reminder|task-notification|teammate-message|user-prompt-submit-hook)\b"
-    r"|Caveat: The messages below were generated|\[Request interrupted by user"
+    r"|Caveat: The messages below were generated"
     r"|This session is being continued from a previous conversation|Stop hook feedback:)"
 )
-"""How that begins which stands there as if a person had said it."""
+"""How that begins which stands there as if a person had said it; to interrupt is to speak."""
 _ORIGINS: Final = frozenset((None, "human", "sdk"))
 _SAID_BY_PEOPLE: Final = "prompt"
 _REFUSED: Final = re.compile(

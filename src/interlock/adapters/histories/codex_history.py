@@ -58,9 +58,10 @@ _MARKS: Final = (
 _TOLD: Final = ("session_meta", "turn_context")
 _SESSION: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _MACHINE: Final = re.compile(
-    r"\s*(?:<(?:[a-z]+(?:[_ ][a-z]+)+|skill|INSTRUCTIONS)\b[^>]*>|# AGENTS\.md instructions)"
+    r"\s*(?:<(?!turn_aborted)(?:[a-z]+(?:[_ ][a-z]+)+|skill|INSTRUCTIONS)\b[^>]*>"
+    r"|# AGENTS\.md instructions)"
 )
-"""How that begins which stands there as if a person had said it."""
+"""How that begins which stands there as if a person had said it; to interrupt is to speak."""
 _REFUSED: Final = re.compile(
     r"(?:(?:Command|Tool call) blocked by PreToolUse hook|unsupported call: "
     r"|(?:exec command |patch )?rejected(?: by user|: )|.{0,4000}rejected: blocked by policy"
