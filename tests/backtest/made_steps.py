@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from interlock.model.budget import TokenUsage
 from interlock.model.past_run import PastRun, PastStep
 
 
@@ -17,7 +18,8 @@ def words(text: str, **fields: object) -> PastStep:
 
 
 def call(arguments: str, result: str, **fields: object) -> PastStep:
-    given = {"tool": "Bash", "arguments": arguments, "result": result, "tokens": 100}
+    given: dict[str, object] = {"tool": "Bash", "arguments": arguments, "result": result}
+    given["usage"] = TokenUsage(input_tokens=100)
     return PastStep(**{**given, **fields})  # pyright: ignore[reportArgumentType] - the same
 
 

@@ -32,7 +32,6 @@ def a_call(
         "failed": failed,
         "ran": ran,
         "usage": TokenUsage(input_tokens=tokens) if tokens else None,
-        "tokens": tokens or None,
         "model": MODEL,
         **more,
     }

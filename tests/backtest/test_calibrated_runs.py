@@ -60,7 +60,7 @@ def test_what_a_run_used_after_each_rise_is_kept() -> None:
 
 
 def test_tokens_are_a_quarter_of_the_characters_where_nobody_counted() -> None:
-    step = call("x" * 40, "y" * 80, tokens=None)
+    step = call("x" * 40, "y" * 80, usage=None)
 
     assert scored(step).cost == (40 + 80) // 4
     assert scored(PastStep(tool="Bash", result_size=400)).cost == 100

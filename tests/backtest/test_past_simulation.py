@@ -102,7 +102,7 @@ def test_an_end_of_a_turn_is_decided_by_both() -> None:
 
 def test_what_is_used_after_a_pause_is_told_with_its_price() -> None:
     used = TokenUsage(input_tokens=1_000, output_tokens=10)
-    steps = [call("make", usage=used, tokens=1_010) for _ in range(12)]
+    steps = [call("make", usage=used) for _ in range(12)]
     told = simulated(*steps, after=f"[loops]\npause-repeats = 2\n{PRICED}", success=True)
 
     before, after = told.before, told.after
@@ -113,8 +113,8 @@ def test_what_is_used_after_a_pause_is_told_with_its_price() -> None:
     assert after.held[0].unpriced_tokens == 0
 
 
-def test_tokens_without_a_model_or_detail_have_no_price() -> None:
-    steps = [call("make", tokens=1_000) for _ in range(12)]
+def test_tokens_without_a_model_have_no_price() -> None:
+    steps = [call("make", usage=TokenUsage(input_tokens=1_000)) for _ in range(12)]
     told = simulated(*steps, after="[loops]\npause-repeats = 2\n", success=False)
 
     [_, bad, _] = told.after.held

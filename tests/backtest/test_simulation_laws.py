@@ -13,6 +13,7 @@ from gates.policies import gates_with
 from interlock import CommandAction, EditAction, ToolAction
 from interlock.backtest.past_simulation import simulated_past
 from interlock.errors import PolicyError
+from interlock.model.budget import TokenUsage
 from interlock.model.past_run import PastRun, PastStep
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.config.key import MODES, SWITCHABLE_OUTCOMES
@@ -125,7 +126,7 @@ past_steps = st.lists(
         arguments=st.sampled_from(["ls", "make test"]),
         result=st.sampled_from(["ok", "1 failed, 3 passed in 0.1s", "Error: no such file"]),
         failed=st.none() | st.booleans(),
-        tokens=st.none() | st.integers(0, 5_000),
+        usage=st.none() | st.integers(0, 5_000).map(lambda each: TokenUsage(input_tokens=each)),
     )
     | st.builds(
         PastStep,

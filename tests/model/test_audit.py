@@ -1,11 +1,10 @@
-"""What a moment of an audit, and what could not be read, say by themselves."""
+"""What a moment of an audit says by itself."""
 
 from __future__ import annotations
 
 import pytest
 
 from interlock.model.audit import Moment, MomentKind
-from interlock.model.past_run import Unread
 
 
 @pytest.mark.parametrize(("tokens", "of_tokens", "share"), [(250, 1_000, 0.25), (0, 0, 0.0)])
@@ -29,8 +28,3 @@ def test_a_loop_knows_which_part_of_the_tokens_it_burnt(
     )
 
     assert loop.share == share
-
-
-@pytest.mark.parametrize(("line", "place"), [(12, "r.jsonl:12"), (None, "r.jsonl")])
-def test_what_could_not_be_read_has_a_place(line: int | None, place: str) -> None:
-    assert Unread(path="r.jsonl", line=line, reason="not JSON").place == place

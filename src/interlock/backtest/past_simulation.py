@@ -24,7 +24,7 @@ from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_action, recordable_text
 from interlock.policy.gates.judgement import judge, settle, verdict_of
 from interlock.policy.stops.stop_gate import decide as decide_stop
-from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used
+from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally
 from interlock.service.policies.policy_simulation import (
     Policies,
     step_said,
@@ -124,13 +124,10 @@ class _PastSimulation:
         return Place(self._run.id, path=self._path, line=step.line or self._place)
 
     def _spend(self, step: PastStep) -> None:
-        usage = step.usage
-        if usage is None:
-            tokens = step.tokens or 0
-            self._counts.spend(Used(tokens=tokens, unpriced=tokens))
-            return
-        cost = self._prices.cost_micros(step.model or self._run.model, usage, step.at)
-        self._counts.spend(used_by(usage, cost))
+        if step.usage is not None:
+            model = step.model or self._run.model
+            cost = self._prices.cost_micros(model, step.usage, step.at)
+            self._counts.spend(used_by(step.usage, cost))
 
 
 def _watch(policy: CompiledPolicy) -> Watch:

@@ -211,13 +211,12 @@ class _Auditor:
 
     def _pay(self, step: PastStep) -> None:
         usage = step.usage
-        tokens = usage.total if usage is not None else step.tokens or 0
-        self._tokens += tokens
-        cost = None
-        if usage is not None:
-            cost = self._judge.prices.cost_micros(step.model or self._model, usage, step.at)
+        if usage is None:
+            return
+        self._tokens += usage.total
+        cost = self._judge.prices.cost_micros(step.model or self._model, usage, step.at)
         if cost is None:
-            self._unpriced += tokens
+            self._unpriced += usage.total
         else:
             self._micro_usd += cost
 

@@ -39,10 +39,9 @@ class PastStep(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the call was carried out: not so where a person or the client refused it."""
     todos: tuple[str, ...] | None = None
     """What stands open on the agent's list, where this call wrote the list."""
-    tokens: int | None = None
-    """What the model was given and made; None where nobody counted."""
     usage: TokenUsage | None = None
-    """The same in detail. It stands once per call of a model, so that it can be added up."""
+    """What the model was given and made; None where nobody counted. It stands once per call of a
+    model, so that it can be added up."""
     model: str | None = None
     finish_reason: str | None = None
     turn: int | None = None
@@ -51,6 +50,11 @@ class PastStep(msgspec.Struct, frozen=True, kw_only=True):
     """When, in microseconds."""
     line: int | None = None
     """Where it begins in its file: the line, or the place in its list, from 1 on."""
+
+    @property
+    def tokens(self) -> int | None:
+        """All that the model was given and made; None where nobody counted."""
+        return None if self.usage is None else self.usage.total
 
 
 class PastRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,7 +89,6 @@ def _step(row: Table, client: str, number: int | None) -> PastStep:
     is_seen = any(each is not None for each in given)
     is_cut = not arguments or _CUT.search(arguments) is not None
     params = None if tool is None else _params(text(tool), arguments, row)
-    usage = _usage(row.get("tokens"))
     return PastStep(
         role=text(row.get("role")) or "assistant",
         text=text(row.get("text")),
@@ -103,8 +102,7 @@ def _step(row: Table, client: str, number: int | None) -> PastStep:
         failed=truth(row.get("err")),
         ran=row.get("rejected") is not True,
         todos=open_todos(params),
-        tokens=None if usage is None else usage.total,
-        usage=usage,
+        usage=_usage(row.get("tokens")),
         model=words(row.get("model")),
         finish_reason=words(row.get("finish_reason")),
         turn=whole(row.get("turn")),

@@ -134,7 +134,7 @@ class TurnQueue:
         while self._turns:
             yield from self._steps(self._turns.popleft())
         if self._owed is not None:
-            yield PastStep(usage=self._owed, tokens=self._owed.total)
+            yield PastStep(usage=self._owed)
 
     def _steps(self, turn: Turn) -> Iterator[PastStep]:
         for call in turn.calls:
@@ -153,7 +153,6 @@ class TurnQueue:
             yield PastStep(
                 text=text,
                 usage=usage,
-                tokens=None if usage is None else usage.total,
                 model=turn.model,
                 finish_reason=turn.finish_reason,
                 turn=turn.number,
@@ -171,7 +170,6 @@ class TurnQueue:
                 ran=call.ran,
                 todos=call.todos if call.ran else None,
                 usage=usage,
-                tokens=None if usage is None else usage.total,
                 model=turn.model,
                 finish_reason=turn.finish_reason if call is turn.calls[-1] else None,
                 turn=turn.number,

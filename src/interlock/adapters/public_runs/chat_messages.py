@@ -88,7 +88,6 @@ def _said(message: Message, turn: int) -> PastStep:
         role=message.role,
         text=message.text,
         usage=message.usage,
-        tokens=None if message.usage is None else message.usage.total,
         model=message.model,
         finish_reason=message.finish_reason,
         turn=turn,
@@ -100,7 +99,7 @@ def _said(message: Message, turn: int) -> PastStep:
 def _called(message: Message, call: Call, turn: int, client: str, *, is_first: bool) -> PastStep:
     said = _said(message, turn)
     if not is_first:
-        said = msgspec.structs.replace(said, text="", usage=None, tokens=None)
+        said = msgspec.structs.replace(said, text="", usage=None)
     return msgspec.structs.replace(
         said,
         tool=call.name,
