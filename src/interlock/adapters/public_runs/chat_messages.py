@@ -11,7 +11,7 @@ from typing import Final, cast
 import msgspec
 
 from interlock.adapters.clients.client_event import action_of, open_todos
-from interlock.adapters.histories.packed_json import Table, decoded, fields, text, whole
+from interlock.adapters.histories.packed_json import Table, decoded, entries, fields, text, whole
 from interlock.errors import InputError
 from interlock.model.action import Action
 from interlock.model.budget import TokenUsage
@@ -132,8 +132,13 @@ def action_from_call(call: Call, client: str) -> Action:
     return action_of(call.name, call.params, client, call.workspace)
 
 
-def call_from_openai(part: object) -> Call:
-    """Return a call as most providers write it: `id` and `function` with name and arguments."""
+def calls_in(message: Table) -> tuple[Call, ...]:
+    """Return the calls of a message as most providers write them, under `tool_calls`."""
+    return tuple(map(_call, entries(message.get("tool_calls"))))
+
+
+def _call(part: object) -> Call:
+    """Return a call: `id`, and `function` with name and arguments."""
     row = fields(part)
     function = fields(row.get("function"))
     name = text(function.get("name")) if function else text(row.get("name") or row.get("function"))

@@ -35,7 +35,7 @@ from interlock.adapters.histories.run_files import (
 from interlock.adapters.public_runs.chat_messages import (
     TOOL,
     Message,
-    call_from_openai,
+    calls_in,
     content_text,
     steps_from_messages,
     usage_from,
@@ -175,7 +175,7 @@ def _messages(row: Table, source: Source) -> Iterator[Message]:
             place=place,
             role=role,
             text=said or text(error.get("message")),
-            calls=tuple(map(call_from_openai, entries(item.get("tool_calls")))),
+            calls=calls_in(item),
             answers=text(item.get("tool_call_id")) if is_tool else "",
             failed=bool(error) if is_tool else None,
             ran=error.get("type") != _REFUSED,

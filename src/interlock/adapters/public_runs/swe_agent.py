@@ -33,7 +33,7 @@ from interlock.adapters.public_runs.chat_messages import (
     TOOL,
     Call,
     Message,
-    call_from_openai,
+    calls_in,
     content_text,
     params_from,
     steps_from_messages,
@@ -121,7 +121,7 @@ def _messages(row: Table, source: Source) -> Iterator[Message]:
         if item.get("is_demo"):
             continue
         role, said = text(item.get("role")), content_text(item.get("content"))
-        calls = tuple(map(call_from_openai, entries(item.get("tool_calls"))))
+        calls = calls_in(item)
         if calls:
             known[text(item.get("action")).strip()] = calls[0]
         if role == "user" and not is_asked:
@@ -234,7 +234,7 @@ def _mini_messages(row: Table, source: Source) -> Iterator[Message]:
 
 def _mini_calls(item: Table, extra: Table, said: str) -> tuple[Call, ...]:
     """Return the commands of a message: as calls, noted beside it, or in its text."""
-    if calls := tuple(map(call_from_openai, entries(item.get("tool_calls")))):
+    if calls := calls_in(item):
         return calls
     noted = [text(fields(each).get("command") or each) for each in entries(extra.get("actions"))]
     lines = noted or _BLOCK.findall(said)[:1]

@@ -32,7 +32,7 @@ from interlock.adapters.public_runs.chat_messages import (
     TOOL,
     Call,
     Message,
-    call_from_openai,
+    calls_in,
     content_text,
     params_from,
     steps_from_messages,
@@ -125,7 +125,7 @@ def _tau_messages(messages: Iterator[tuple[int, Table]]) -> Iterator[Message]:
         if role == "user" and said.startswith(_RESULT):
             yield Message(place=place, role=TOOL, text=said.removeprefix(_RESULT))
             continue
-        calls = tuple(map(call_from_openai, entries(row.get("tool_calls"))))
+        calls = calls_in(row)
         if role == "assistant" and not calls:
             calls, said = _written_call(said)
         yield Message(
@@ -162,7 +162,7 @@ def _tau2_messages(messages: Iterator[tuple[int, Table]]) -> Iterator[Message]:
                 place=place,
                 role=role,
                 text=content_text(row.get("content")),
-                calls=tuple(map(call_from_openai, entries(row.get("tool_calls")))),
+                calls=calls_in(row),
                 usage=usage_from(row.get("usage")),
                 at=microseconds(row.get("timestamp")),
             )
