@@ -252,11 +252,14 @@ def test_what_is_no_history_is_named_and_left_out(
     Path("some/a.jsonl").write_text('{"steps": []}\nnonsense\n{"steps": 1}\n')
     Path("some/notes.txt").write_text("nothing")
     Path("notes.txt").write_text("nothing")
+    Path("some/session").mkdir()
+    Path("some/session/ses_1.json").write_text(json.dumps({"id": "x" * 5_000}))
     result = interlock("calibrate", "empty", "some", "notes.txt")
 
     assert result.exit_code == ExitCode.MISUSED
     assert "empty: no history in this folder" in result.stderr
     assert "some/a.jsonl:2: not JSON" in result.stderr
+    assert "File name too long" in result.stderr
     assert "notes.txt: it is of no format that is known" in result.stderr
     assert "0 good runs are too few" in result.stdout
 

@@ -142,6 +142,7 @@ def test_where_nothing_was_asked_it_says_so(place: str, empty_place: Path) -> No
         (["--since", "2999-01-01"], "lies ahead: nothing has happened since"),
         (["--since", "banana"], "is no moment: expected a date such as `2026-11-01`"),
         (["--run", "nobody"], "there is no run `nobody`"),
+        (["--run", ""], "`--run` is empty"),
         (["--policy", "broken.toml"], "the policy does not load"),
         (["--compare", "nowhere.toml"], "nowhere.toml: cannot be read"),
         (["nowhere"], "there is no such file or folder"),

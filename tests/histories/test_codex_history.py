@@ -301,3 +301,13 @@ def test_who_interrupts_is_heard(rollout: Path) -> None:
     written(rollout, [META, said("user", words)])
 
     assert read(READER, rollout).only.said == [("user", words)]
+
+
+def test_what_is_not_told_of_a_count_is_nothing(rollout: Path) -> None:
+    counted = counts(100, 100)
+    counted["payload"]["info"]["last_token_usage"]["cached_input_tokens"] = None
+    written(rollout, [META, call("c", cmd="x"), counted])
+
+    found = read(READER, rollout)
+
+    assert (found.only.tokens, found.unread) == (100, [])

@@ -33,19 +33,19 @@ class ClaudeUsage(msgspec.Struct, frozen=True):
 class CodexUsage(msgspec.Struct, frozen=True):
     """Codex's: what was thought is part of its output."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cached_input_tokens: Tokens = 0
+    cache_write_input_tokens: Tokens = 0
     total_tokens: int = 0
 
     def counted(self) -> TokenUsage:
         """Return it as everybody counts."""
         return _counted(
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cache_read_tokens=self.cached_input_tokens,
-            cache_write_tokens=self.cache_write_input_tokens,
+            input_tokens=_sum(self.input_tokens),
+            output_tokens=_sum(self.output_tokens),
+            cache_read_tokens=_sum(self.cached_input_tokens),
+            cache_write_tokens=_sum(self.cache_write_input_tokens),
         )
 
 
@@ -77,20 +77,20 @@ class CopilotUsage(msgspec.Struct, frozen=True, rename="camel"):
     """Copilot CLI's, with the name of the call."""
 
     api_call_id: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_read_tokens: Tokens = 0
+    cache_write_tokens: Tokens = 0
     model: str | None = None
     finish_reason: str | None = None
 
     def counted(self) -> TokenUsage:
         """Return it as everybody counts."""
         return _counted(
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cache_read_tokens=self.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens,
+            input_tokens=_sum(self.input_tokens),
+            output_tokens=_sum(self.output_tokens),
+            cache_read_tokens=_sum(self.cache_read_tokens),
+            cache_write_tokens=_sum(self.cache_write_tokens),
         )
 
 

@@ -222,7 +222,7 @@ def _files(paths: Sequence[Path], unread: list[Unread]) -> Sequence[HistoryFile]
         unread += missed
         if path.is_dir() and not files:
             unread.append(Unread(path=str(path), reason="no history in this folder"))
-        found += sorted(files)
+        found += sorted(files, key=lambda each: each.path)
     return found
 
 

@@ -91,6 +91,8 @@ def simulate_command(
     processes: int,
 ) -> None:
     """Decide past questions again, by two policies."""
+    if run == "":
+        raise InputError("`--run` is empty: name a run, as `interlock runs` lists them")
     named, after = named_policy(), chosen_policy()
     name, before = _compared_with(compare, is_other=named is not None)
     policies = Policies(before, after, since=since or 0)
