@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import subprocess
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -131,6 +132,35 @@ def test_too_few_runs_are_refused_with_how_many_it_takes(history: Path) -> None:
 
     assert result.exit_code == ExitCode.MISUSED
     assert "160 good runs are too few, 368 are needed to promise 1.00 %" in result.stdout
+
+
+def test_what_is_refused_is_said_first_and_without_tables(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    step = {"role": "assistant", "text": "Done."}
+    path.write_text(json.dumps({"run_id": "a1", "success": True, "steps": [step]}))
+    result = interlock("calibrate", str(path), "--promise", "2.5")
+    nothing = interlock("calibrate", str(tmp_path / "runs.jsonl"), "--leave-out", "*")
+
+    assert result.stdout.startswith("Not enough: 1 of 146 good runs known.\n")
+    assert "`--outcomes FILE`" in result.stdout
+    assert "nothing: 1 good run is too few, 146 are needed" in " ".join(result.stdout.split())
+    assert "by mistake  " not in result.stdout
+    assert "by agent" not in result.stdout
+    assert nothing.stdout.startswith("Not enough: no run was read.\n")
+
+
+def test_outcomes_and_repositories_that_tell_nothing_are_named(history: Path) -> None:
+    rows = "".join(f"gone{number},success\n" for number in range(7))
+    Path("o.csv").write_text(f"run_id,outcome\nr1,failure\n{rows}")
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.example")
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
+        subprocess.run([*git, *words], check=True)
+    Path("unknown.jsonl").write_text('{"run_id": "u1", "steps": []}\n')
+    words = ("calibrate", str(history), "unknown.jsonl", "--outcomes", "o.csv", "--git", ".")
+    said = interlock(*words).stderr
+
+    assert "left out: o.csv: 7 outcomes of no run that was read: `gone0`, `gone1`," in said
+    assert "git told nothing: no run has a commit in `.` that stood 7 days" in said
 
 
 def test_a_promise_that_every_value_breaks_is_told(history: Path) -> None:

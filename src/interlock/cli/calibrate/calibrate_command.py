@@ -45,6 +45,7 @@ from interlock.model.past_run import Unread
 from interlock.policy.config.document import Policy
 from interlock.policy.config.stop_section import Stops
 from interlock.service.audits import AuditFolder
+from interlock.views import units
 
 _ABOUT: Final = """\
 Choose thresholds that keep a promise, from past runs.
@@ -142,8 +143,10 @@ def calibrate_command(
     known = _known(outcomes, repository, kept_days, unread, with_marks=not no_marks)
     ends = [each for path in turns for each in labelled_turns(path, policy.config.stops, unread)]
     runs = _scored(paths, policy.config, unread, with_ledger=recorded or not (paths or turns))
+    read = list(runs)
+    unread += _unmatched(outcomes, known, read)
     report = calibration_report(
-        [run for run in runs if not _is_left_out(run.id, run.group, leave_out)],
+        [run for run in read if not _is_left_out(run.id, run.group, leave_out)],
         [each for each in ends if not _is_left_out(each.id, each.group, leave_out)],
         known,
         policy.config,
@@ -154,8 +157,25 @@ def calibrate_command(
     write_file(svg, lambda: picture(report))
     write_file(patch, lambda: patch_of(report))
     _name_unread(unread)
+    if repository is not None and "git" not in report.outcomes and "unknown" in report.outcomes:
+        told = (
+            f"git told nothing: no run has a commit in `{repository}` that stood {kept_days} days"
+        )
+        click.echo(escape(told), err=True)
     show(report, calibration_lines(report))
     context.exit(ExitCode.ALLOWED if report.is_conclusive else ExitCode.MISUSED)
+
+
+def _unmatched(
+    outcomes: Path | None, known: KnownOutcomes, runs: Sequence[ScoredRun]
+) -> Iterator[Unread]:
+    """Yield that outcomes name runs which are nowhere, the first of them by name."""
+    missed = known.given.keys() - {run.id for run in runs}
+    if missed:
+        names = ", ".join(f"`{each}`" for each in sorted(missed)[:_MOST_NAMED])
+        more = ", ..." if len(missed) > _MOST_NAMED else ""
+        reason = f"{units.counted(len(missed), 'outcome')} of no run that was read: {names}{more}"
+        yield Unread(path=str(outcomes), reason=reason)
 
 
 def _is_left_out(name: str, group: str, globs: Sequence[str]) -> bool:

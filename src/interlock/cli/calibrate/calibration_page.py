@@ -23,6 +23,7 @@ from interlock.cli.text.render import (
     labelled_lines,
     labelled_rows,
     text_width,
+    wrapped_lines,
 )
 from interlock.model.recommendation import PatchOperation
 from interlock.service.policies.policy_patch import patched
@@ -62,14 +63,16 @@ _STOPS: Final = _Words(
 
 
 def calibration_lines(report: CalibrationReport) -> Iterator[Line]:
-    """Yield everything there is to say."""
+    """Yield everything there is to say; where nothing can be concluded, that first."""
+    if not report.is_conclusive:
+        yield from _refusal_lines(report)
     known = ", ".join(
         f"{count:,} {_ORIGINS[name]}" for name, count in sorted(report.outcomes.items())
     )
     yield from labelled_rows(
         ("promise", f"at most {_percent(report.promise)} by mistake, where the 95 % interval ends"),
         ("runs", f"{report.runs:,}{f': {known}' if known else ''}"),
-        ("turns", f"{report.ends:,} ends with a label" if report.ends else ""),
+        ("turns", f"{units.counted(report.ends, 'end')} with a label" if report.ends else ""),
         indent="",
     )
     if report.steps is not None:
@@ -83,6 +86,22 @@ def calibration_lines(report: CalibrationReport) -> Iterator[Line]:
     yield from _patch_lines("Suggestion", "look at the rule first", report.suggested)
 
 
+def _refusal_lines(report: CalibrationReport) -> Iterator[Line]:
+    stops = None if report.stops is None else report.stops.threshold
+    for found, words in ((report.steps, _STEPS), (stops, _STOPS)):
+        if found is not None and found.conclusion is Conclusion.TOO_FEW:
+            known = f"{found.now.good:,} of {found.needed:,} {words.good} known"
+            yield (Span(f"Not enough: {known}.", Tone.CAREFUL),)
+    if not report.runs and not report.ends:
+        yield (Span("Not enough: no run was read.", Tone.CAREFUL),)
+    yield from wrapped_lines((), _MORE)
+    yield ()
+
+
+_MORE: Final = (
+    "Tell how more runs ended: rows `run_id,outcome` with `--outcomes FILE`, `--git REPO`, or"
+    " `interlock audit mark`; name more histories; or promise less, as with `--promise 5`."
+)
 _ORIGINS: Final = {
     "file": "known from the file",
     "marks": "from marks",
@@ -112,9 +131,12 @@ def _gate_lines(found: Calibration, words: _Words) -> Iterator[Line]:
     yield from labelled_lines("chosen", _chosen(found, words), tone)
     if found.chosen is not None:
         yield from labelled_rows(*_rates(found, found.chosen, words))
-    yield from labelled_rows(*_unseen(found, words))
-    yield ()
-    yield from _curve_lines(found)
+    if any(each.false_stops or each.caught for each in found.curve):
+        yield from labelled_rows(*_unseen(found, words))
+        yield ()
+        yield from _curve_lines(found)
+    if found.conclusion is Conclusion.TOO_FEW:
+        return
     for kind in ("agent", "model"):
         own = [each for each in found.slices if each.kind == kind]
         if own:
@@ -126,7 +148,7 @@ def _chosen(found: Calibration, words: _Words) -> str:
     match found.conclusion:
         case Conclusion.TOO_FEW:
             return (
-                f"nothing: {now.good:,} {words.good} are too few, {found.needed:,} are needed to"
+                f"nothing: {_are(now.good, words.good)} too few, {found.needed:,} are needed to"
                 f" promise {_percent(found.search.promise)}"
                 f"{_with_held(found, words)}"
             )
@@ -144,7 +166,16 @@ def _chosen(found: Calibration, words: _Words) -> str:
 
 def _with_held(found: Calibration, words: _Words) -> str:
     held = found.held_always
-    return f" while {held:,} are {words.held} at every value" if held else ""
+    return f" while {held:,} {_verb(held)} {words.held} at every value" if held else ""
+
+
+def _are(count: int, plural: str) -> str:
+    """Return so many of something, with the verb that fits."""
+    return f"{count:,} {plural.removesuffix('s') if count == 1 else plural} {_verb(count)}"
+
+
+def _verb(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _rates(found: Calibration, point: Point, words: _Words) -> Iterator[tuple[str, str]]:
