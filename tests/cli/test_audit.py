@@ -461,3 +461,13 @@ def test_a_name_that_is_no_text_is_told(histories: Path) -> None:
     [unread] = report["unread"]
     assert unread["path"].endswith("odd?.jsonl")
     assert "not UTF-8" in unread["reason"]
+
+
+def test_everything_that_could_not_be_read_is_counted(histories: Path) -> None:
+    with (histories / "a.jsonl").open("a") as file:
+        file.write("nonsense\n" * 50)
+
+    report = audit(histories)
+
+    assert (len(report["unread"]), report["unread_count"]) == (20, 50)
+    assert "and 30 more" in interlock("audit", str(histories)).stdout

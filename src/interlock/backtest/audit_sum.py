@@ -70,8 +70,9 @@ class AuditSum:
             if len(kept) > 2 * _SPARE * _MOST_OF_A_KIND:
                 self._moments[moment.kind] = _worst(kept, _SPARE * _MOST_OF_A_KIND)
 
-    def add_unread(self, unread: Iterable[Unread]) -> None:
-        """Add what could not be read."""
+    def add_unread(self, unread: Iterable[Unread], *, unlisted: int = 0) -> None:
+        """Add what could not be read, and how much more of it is only counted."""
+        self._totals["unread_count"] += unlisted
         for each in unread:
             self._totals["unread_count"] += 1
             if len(self._unread) < _MOST_UNREAD:

@@ -81,10 +81,7 @@ def work(
 def _add(result: AuditSum, line: _Line) -> None:
     for run in line.runs:
         result.add(run)
-    result.add_unread(line.unread)
-    more = line.unread_count - len(line.unread)
-    if more:
-        result.add_unread([Unread(path=line.path, reason=f"{more:,} more lines like these")])
+    result.add_unread(line.unread, unlisted=line.unread_count - len(line.unread))
 
 
 @contextmanager
