@@ -298,6 +298,20 @@ def test_a_folder_that_may_not_be_opened_is_told(histories: Path) -> None:
         assert report["unread"][0]["path"] == str(closed)
 
 
+def test_a_place_that_may_not_be_looked_at_keeps_no_other_from_being_read(
+    histories: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    histories.rename(tmp_path / "projects")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    # Who is root may look everywhere; nobody may look at a name as long as this.
+    monkeypatch.setenv("CODEX_HOME", f"/{'x' * 5_000}")
+
+    report = audit()
+
+    assert report["runs"] == 3
+    assert {each["reason"] for each in report["unread"]} == {"File name too long"}
+
+
 def test_no_secret_gets_out(histories: Path, state: Path, tmp_path: Path) -> None:
     secret = from_template("ghp_[A-Za-z0-9]{36}", 7)
     write(

@@ -34,7 +34,8 @@ def found_files(
     files: dict[str, HistoryFile] = {}
     unread: list[Unread] = []
     for place in places:
-        is_named = not place.is_dir()
+        # One that may not be looked at is told like a file.
+        is_named = not os.path.isdir(place)  # noqa: PTH112 - it raises nothing
         for path in (place,) if is_named else _below(place, unread):
             try:
                 reader = _reader_of(path, readers)

@@ -15,10 +15,17 @@ from interlock.adapters.known_histories import CLIENT_READERS
 
 
 def usual_places() -> Sequence[Path]:
-    """Return the folders of clients that are there."""
+    """Return the folders of clients that are there, or may be."""
     home = Path.home()
     named = (place for each in CLIENT_READERS for place in each.usual_places(home, os.environ))
-    return [place for place in dict.fromkeys(named) if place.exists()]
+    return [place for place in dict.fromkeys(named) if _may_be_there(place)]
+
+
+def _may_be_there(place: Path) -> bool:
+    try:
+        return place.exists()
+    except OSError:
+        return True
 
 
 def histories_instead(call: str, *more: str) -> str:

@@ -21,7 +21,7 @@ from interlock.cli.call.command_names import OWN, Own, OwnCommand
 from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
 from interlock.cli.call.written_file import check_is_free, force_option, write_file
 from interlock.cli.text.audit_page import audit_lines, moments_lines
-from interlock.cli.text.render import Line, Span, Tone
+from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.model.audit import Audit, Mark
@@ -61,7 +61,9 @@ def audit_command() -> None:
 
 
 @audit_command.command(OWN, cls=Own, hidden=True, help=_ABOUT)
-@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument(
+    "paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path, readable=False)
+)
 @click.option(
     "--html",
     metavar="FILE",
@@ -211,7 +213,8 @@ def _tell_of_places(files: Sequence[HistoryFile], places: Sequence[Path]) -> Non
     click.echo("reading, on this computer only; nothing is sent anywhere:", err=True)
     for each in read_places(files, places):
         counted = units.counted(each.files, "file")
-        click.echo(f"  {each.client}: {counted}, {units.size(each.size)}, {each.path}", err=True)
+        told = f"  {each.client}: {counted}, {units.size(each.size)}, {each.path}"
+        click.echo(escape(told), err=True)
 
 
 def _write_html(audit: Audit, kept: AuditFolder, html: Path | None) -> None:
