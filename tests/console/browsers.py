@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from server.served import Served
 from service.ledgers import PASSPHRASE
@@ -60,6 +60,17 @@ def chromium() -> Generator[Browser]:
             browser.close()
 
 
+def fresh(browser: Browser, *, phone: bool, scheme: str, script: bool) -> BrowserContext:
+    """Return a browser that knows of no other, of one size and colour."""
+    context = browser.new_context(
+        viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
+        color_scheme=scheme,  # pyright: ignore[reportArgumentType] - one of two words
+        java_script_enabled=script,
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
 @contextmanager
 def desktop(
     browser: Browser,
@@ -70,12 +81,7 @@ def desktop(
     script: bool = True,
 ) -> Generator[Desktop]:
     """Open a page before the server, with nothing kept from any other."""
-    context = browser.new_context(
-        viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
-        color_scheme=scheme,  # pyright: ignore[reportArgumentType] - one of two words
-        java_script_enabled=script,
-    )
-    context.set_default_timeout(PATIENCE_MS)
+    context = fresh(browser, phone=phone, scheme=scheme, script=script)
     complaints: list[str] = []
     page = context.new_page()
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)

@@ -23,7 +23,7 @@ from console.audit_scenes import (
     an_empty_audit,
     marked,
 )
-from console.browsers import PATIENCE_MS, PHONE, WIDE, Desktop, desktop
+from console.browsers import Desktop, desktop, fresh
 from interlock import settings
 from interlock.model.audit import Audit, Mark, MomentKind
 from interlock.server.markup.audit_document import html_report
@@ -74,12 +74,7 @@ def opened_file(
     script: bool = True,
 ) -> Generator[Opened]:
     """Open a file as a person does, with every request noted."""
-    context = browser.new_context(
-        viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
-        color_scheme=scheme,  # pyright: ignore[reportArgumentType] - one of two words
-        java_script_enabled=script,
-    )
-    context.set_default_timeout(PATIENCE_MS)
+    context = fresh(browser, phone=phone, scheme=scheme, script=script)
     asked: list[str] = []
 
     def note(route: Route) -> None:
