@@ -87,6 +87,14 @@ reason_option: Final = click.option(
 )
 
 yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask first.")
+processes_option: Final = click.option(
+    "--processes",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    default=min(os.cpu_count() or 1, 8),
+    show_default="one for each processor, up to 8",
+    help="How many work at once.",
+)
 
 
 def policy_options(command: _Decorated) -> _Decorated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,14 @@ from interlock.backtest.audit_work import work
 from interlock.backtest.history_files import HistoryFile, found_files, read_places
 from interlock.cli.call.client_histories import usual_places
 from interlock.cli.call.command_names import OWN, Own, OwnCommand
-from interlock.cli.call.options import chosen_policy, json_option, policy_options, show, wants_json
+from interlock.cli.call.options import (
+    chosen_policy,
+    json_option,
+    policy_options,
+    processes_option,
+    show,
+    wants_json,
+)
 from interlock.cli.call.written_file import check_is_free, force_option, write_file
 from interlock.cli.text.audit_page import audit_lines, moments_lines
 from interlock.cli.text.render import Line, Span, Tone, escape
@@ -32,7 +38,6 @@ from interlock.views.audit_view import audit_view
 
 _LONG: Final = 8 * 2**20
 """From so many bytes on a bar shows how far it is."""
-_MOST_PROCESSES: Final = 8
 _MOST_REASONS: Final = 5
 _MICRO: Final = 1_000_000
 _ABOUT: Final = """\
@@ -71,15 +76,10 @@ def audit_command() -> None:
     help="Write the report as one HTML page as well.",
 )
 @force_option
-@click.option(
-    "--processes",
-    metavar="N",
-    type=click.IntRange(1, 64),
-    help="How many processes read; without it, one per core.",
-)
+@processes_option
 @json_option
 @policy_options
-def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | None) -> None:
+def own_command(*, paths: Sequence[Path], html: Path | None, processes: int) -> None:
     """Read histories, judge them, and show what they come to."""
     readers, policy = known_readers(), chosen_policy()
     places = list(paths) or usual_places()
@@ -96,7 +96,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int | No
                 policy,
                 version=version("interlock"),
                 folder=kept.made(),
-                processes=processes or min(os.cpu_count() or 1, _MOST_PROCESSES),
+                processes=processes,
                 advance=advance,
             )
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +23,7 @@ from interlock.cli.call.options import (
     named_policy,
     policy_of_user,
     policy_options,
+    processes_option,
     show,
 )
 from interlock.cli.text.simulation_page import simulation_lines
@@ -71,13 +71,7 @@ Examples:
 )
 @click.option("--run", metavar="RUN", help="Only this run.")
 @click.option("--fail-on-change", is_flag=True, help="Exit with 6 where an answer changes.")
-@click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=os.cpu_count() or 1,
-    show_default="one for each processor",
-    help="So many at once.",
-)
+@processes_option
 @policy_options
 @click.pass_context
 def simulate_command(
