@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from interlock.backtest.calibrate.calibration import ALWAYS
 from interlock.backtest.calibrate.scored_run import (
-    EVIDENT,
     MOST,
     PastEnd,
     ScoredRun,
@@ -73,7 +72,7 @@ class _Scorer:
         if answer is None:
             return
         is_held = answer.decision.rank >= StepDecision.PAUSE.rank
-        score = ALWAYS if is_held else self._percent()
+        score = ALWAYS if is_held else percent_of(self._watch.score)
         if score > self._highest:
             self._highest = score
             self._scores.append((score, self._used))
@@ -95,10 +94,6 @@ class _Scorer:
             cost=self._used,
             ends=tuple(self._ends),
         )
-
-    def _percent(self) -> int:
-        score = self._watch.score
-        return percent_of(score) if score >= EVIDENT else 0
 
     def _note_end(self, ended: TurnEnd | None, person: PastStep | None) -> None:
         if ended is None:

@@ -16,10 +16,10 @@ from interlock.model.audit import Audit, Mark, Marked, Moment, MomentKind
 from interlock.model.past_run import place_of
 from interlock.views import units
 
-MOST_WORST: Final = 10
-MOST_LOOPS: Final = 5
-MOST_OTHERS: Final = 5
-MOST_EARLY: Final = 3
+_MOST_WORST: Final = 10
+_MOST_LOOPS: Final = 5
+_MOST_OTHERS: Final = 5
+_MOST_EARLY: Final = 3
 MOST_RULES: Final = 6
 _DAY: Final = 86_400_000_000
 _LEAST_SHORT: Final = 6
@@ -157,9 +157,9 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
 def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
     """Return an audit as pages show it, with what people thought of its moments."""
     lists = _Lists(audit, marks)
-    first = lists.of(MomentKind.LOOP, most=MOST_LOOPS)
-    early = lists.of(MomentKind.EARLY_STOP, most=MOST_EARLY)
-    false_done = lists.of(MomentKind.FALSE_DONE, most=MOST_OTHERS)
+    first = lists.of(MomentKind.LOOP, most=_MOST_LOOPS)
+    early = lists.of(MomentKind.EARLY_STOP, most=_MOST_EARLY)
+    false_done = lists.of(MomentKind.FALSE_DONE, most=_MOST_OTHERS)
     return AuditView(
         id=audit.id,
         at=audit.at,
@@ -170,8 +170,8 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         version=audit.version,
         figures=tuple(_figures(audit)),
         worst=lists.worst(),
-        calls=lists.of(MomentKind.ACTION, most=MOST_WORST),
-        secrets=lists.of(MomentKind.SECRET, most=MOST_OTHERS),
+        calls=lists.of(MomentKind.ACTION, most=_MOST_WORST),
+        secrets=lists.of(MomentKind.SECRET, most=_MOST_OTHERS),
         loops=first,
         other_loops=_other_loops(audit, first),
         early=early,
@@ -418,14 +418,14 @@ class _Lists:
         found: list[Moment] = []
         for each in self._audit.moments:
             place = (each.path, each.run, each.step)
-            is_more = len(found) >= MOST_WORST
+            is_more = len(found) >= _MOST_WORST
             if each.kind in (ran[:1] if is_more else ran) and place not in places:
                 found.append(each)
                 places.add(place)
         unkept = self._audit.counts.get(MomentKind.ACTION, 0) - sum(
             each.kind is MomentKind.ACTION for each in self._audit.moments
         )
-        return self._listed(found, MOST_WORST, len(found) + max(0, unkept))
+        return self._listed(found, _MOST_WORST, len(found) + max(0, unkept))
 
     def _listed(self, found: Sequence[Moment], most: int, count: int) -> Listed:
         shown = tuple(map(self._moment, found))

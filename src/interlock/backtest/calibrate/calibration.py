@@ -32,7 +32,7 @@ _LUCK: Final = 0.05
 """What happens as seldom by chance is taken for more than that."""
 ALWAYS: Final = 1_000_000_000
 """The score of what is held whatever the threshold says."""
-CHOSEN_SHARE: Final = 0.7
+_CHOSEN_SHARE: Final = 0.7
 """The share of the cases that a choice is tried on; it is judged on the others."""
 _DRAWS: Final = 200
 _SEED: Final = 15
@@ -363,7 +363,7 @@ def split_cases(cases: Sequence[Case]) -> tuple[str, list[Case], list[Case]]:
     first: list[Case] = []
     second: list[Case] = []
     for name in ordered:
-        (first if len(first) < CHOSEN_SHARE * len(cases) else second).extend(groups[name])
+        (first if len(first) < _CHOSEN_SHARE * len(cases) else second).extend(groups[name])
     return "time" if is_timed else "group", first, second
 
 

@@ -22,7 +22,7 @@ from interlock.checkpoints.bounded_command import Deadline
 from interlock.checkpoints.git_repository import Git, found_repository
 from interlock.errors import CheckpointError, InputError
 
-KEPT_SHARE: Final = 0.5
+_KEPT_SHARE: Final = 0.5
 _AFTERWARDS_S: Final = 3600
 _TIMEOUT_S: Final = 600
 _DAY_S: Final = 86_400
@@ -70,7 +70,7 @@ class KeptWork:
         if not added or self._head_s - latest < self._days * _DAY_S:
             return None
         standing = sum(self._stands(path)[each.id] for each in own for path in each.added)
-        return standing >= KEPT_SHARE * added
+        return standing >= _KEPT_SHARE * added
 
     def _is_here(self, run: ScoredRun) -> bool:
         return run.workspace is None or Path(run.workspace).is_relative_to(self._top)

@@ -10,7 +10,6 @@ from typing import Final
 
 from interlock.backtest.calibrate.calibration import ALWAYS
 from interlock.backtest.calibrate.scored_run import (
-    EVIDENT,
     PastEnd,
     ScoredRun,
     percent_of,
@@ -67,8 +66,7 @@ def _score(event: StepJudged, state: RunState, policy: Policy) -> int:
     for reason in event.decision.reasons:
         if reason.code in _OWN and reason.decision.rank >= StepDecision.PAUSE.rank:
             return ALWAYS
-    score = stuck_score(meter_with_words(state.control), policy.loops)
-    return percent_of(score) if score >= EVIDENT else 0
+    return percent_of(stuck_score(meter_with_words(state.control), policy.loops))
 
 
 def _end(event: StopJudged, place: int, policy: Policy) -> PastEnd:

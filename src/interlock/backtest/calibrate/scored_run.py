@@ -19,7 +19,7 @@ CLEAR: Final = 100
 `pause-repeats` and `patience` would no longer mean what they say: the search ends here."""
 MOST: Final = 1_000
 _DRAWN: Final = (50, 60, 70, 80, 90, 100, 101, 105, 110, 120, 130, 150, 200, 300, 500, 1000)
-EVIDENT: Final = 0.2
+_EVIDENT: Final = 0.2
 """A lower score comes from the length of a run alone, which pauses nothing."""
 
 
@@ -89,7 +89,9 @@ class ScoredRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def percent_of(score: float) -> int:
-    """Return the highest `pause-score-percent` that a score reaches."""
+    """Return the highest `pause-score-percent` that a score reaches; 0 for none."""
+    if score < _EVIDENT:
+        return 0
     nearest = round(score * 100)
     # The gate compares shares: what lies next to one is as it says.
     return nearest if score >= nearest / 100 else nearest - 1

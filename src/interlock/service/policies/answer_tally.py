@@ -42,13 +42,9 @@ _FORBIDS: Final = {
     AnswerKind.STOP: TurnAnswer.STOP,
 }
 _HOLDS: Final = frozenset(
-    (
-        (AnswerKind.STEP, StepDecision.PAUSE),
-        (AnswerKind.STEP, StepDecision.STOP),
-        (AnswerKind.STOP, TurnAnswer.PAUSE),
-        (AnswerKind.STOP, TurnAnswer.STOP),
-    )
+    (kind, each[kind]) for kind in (AnswerKind.STEP, AnswerKind.STOP) for each in (_ASKS, _FORBIDS)
 )
+"""What holds the run itself."""
 _BEFORE: Final = 0
 _AFTER: Final = 1
 
