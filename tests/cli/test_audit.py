@@ -372,6 +372,22 @@ def test_a_moment_that_is_to_be_explained_is_told_where_it_is(histories: Path) -
     assert "there is no ledger" in other.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("shwo", "show"), ("unmark", "mark"), ("lists", "list")]
+)
+def test_a_misspelt_word_is_no_history(
+    typed: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = interlock("audit", typed, "x")
+    (tmp_path / typed).mkdir()
+    write(tmp_path / typed / "a.jsonl", [run("r", ["ls"])])
+
+    assert result.exit_code == 2
+    assert f"did you mean `audit {meant}`?" in result.stderr
+    assert interlock("audit", typed).exit_code == 0, "a folder of that name is read"
+
+
 def test_a_mark_is_taken_back(histories: Path) -> None:
     moment = audit(histories)["moments"][0]["id"]
     interlock("audit", "mark", moment, "wrong")

@@ -6,6 +6,7 @@ Old names work for one release, with a hint on standard error, and stand in no h
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable
 from typing import Final, cast
 
@@ -140,7 +141,22 @@ class OwnCommand(Commands):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the first word: one of its own, help, or what it is to do itself."""
         known = {*self.commands, *ctx.help_option_names}
+        if args and args[0] not in known:
+            self._check_is_meant(ctx, args[0])
         return super().parse_args(ctx, args if args and args[0] in known else [OWN, *args])
+
+    def _check_is_meant(self, ctx: click.Context, word: str) -> None:
+        """Complain of a word that names no file and is nearly one of its own."""
+        if word.startswith("-") or ctx.resilient_parsing or os.path.lexists(word):
+            return
+        near = nearest_word(word, self.commands.keys() - {OWN})
+        if near is not None:
+            name = ctx.command_path.partition(" ")[2]
+            raise click.UsageError(
+                f"there is neither a file nor a command `{word}` of `{name}`:"
+                f" did you mean `{name} {near}`?",
+                ctx,
+            )
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return what it takes itself."""
