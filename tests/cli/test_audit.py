@@ -206,6 +206,8 @@ def test_an_interrupted_audit_says_how_to_go_on(many: Path, state: Path) -> None
     _, said = process.communicate(timeout=LONG_ENOUGH_S)
 
     assert process.returncode == 0 or b"what was read is kept" in said
+    assert process.returncode in {0, 128 + signal.SIGINT}
+    assert b"Aborted!" not in said
     assert b"Traceback" not in said
     assert audit(many)["runs"] == 12
 
@@ -260,6 +262,9 @@ def _bad(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     other = tmp_path / "notes.txt"
     other.write_text("hello\n")
     yield other, "of no format that is known"
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.touch()
+    yield nothing, "it is empty"
     yield tmp_path / "missing", "there is no such file or folder"
 
 

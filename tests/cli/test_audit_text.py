@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import pytest
 
 from console.audit_scenes import (
@@ -14,7 +17,9 @@ from console.audit_scenes import (
 )
 from interlock.cli.text.audit_page import audit_lines, moments_lines
 from interlock.cli.text.render import plain_text
+from interlock.cli.text.tables import progress
 from interlock.model.audit import Audit, Mark, MomentKind
+from interlock.views import units
 from interlock.views.audit_view import audit_view
 
 
@@ -138,3 +143,17 @@ def test_a_long_command_is_cut_after_three_lines():
 
     assert sum("x x x" in line for line in lines) == 3
     assert "            ..." in lines
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_how_far_it_is_is_told_in_megabytes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", screen := _Screen())
+    with progress("reading histories", long=1, told=units.size) as advance:
+        advance(2 * 2**20, 91 * 2**20)
+
+    assert "2.0 MB of 91.0 MB" in screen.getvalue()

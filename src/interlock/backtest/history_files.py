@@ -51,8 +51,8 @@ def found_files(
                 files[name] = HistoryFile(name, reader, status.st_size, stamp)
             elif is_named:
                 formats = ", ".join(each.name for each in readers)
-                reason = f"it is of no format that is known ({formats})"
-                unread.append(_unopened(path, reason))
+                unknown = f"it is of no format that is known ({formats})"
+                unread.append(_unopened(path, unknown if status.st_size else "it is empty"))
     return sorted(files.values(), key=lambda each: (-each.size, each.path)), unread
 
 

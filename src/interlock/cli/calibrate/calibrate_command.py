@@ -214,7 +214,7 @@ def _scored(
 ) -> Iterator[ScoredRun]:
     files = _files(paths, unread)
     total, done = sum(each.size for each in files), 0
-    with progress("reading") as advance:
+    with progress("reading", told=units.size) as advance:
         for file in files:
             for run in through(file, lambda run: scored_run(run, policy), unread.append):
                 yield run

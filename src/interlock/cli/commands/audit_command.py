@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -45,10 +46,10 @@ Audit past sessions: what would have been asked or stopped.
 
 Reads the histories that Claude Code, Codex, Gemini CLI, opencode and Copilot CLI keep on this
 computer, or the files and folders of PATH, and judges every call, step and end of a turn by your
-policy. Nothing is run, nothing is written but the report, and nothing leaves this computer;
-credentials are taken out of every text.
+policy. Nothing is run and nothing leaves this computer; credentials are taken out of every text.
 
-What was read is kept until it changes: whoever is interrupted runs the same again, and it goes on.
+Audits are kept, for you alone to read (`interlock audit list`), and so is what was read until it
+changes: whoever is interrupted runs the same again, and it goes on. Nothing else is written.
 Mark what you think of a moment (`interlock audit mark`): `interlock calibrate` learns from that.
 
 Exit code: 0, or 2 where there is no history to read.
@@ -90,7 +91,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int) -> 
     kept = AuditFolder(settings.current_audit_folder())
     _tell_of_places(files, places)
     try:
-        with progress("reading histories", long=_LONG) as advance:
+        with progress("reading histories", long=_LONG, told=units.size) as advance:
             result = work(
                 files,
                 policy,
@@ -101,7 +102,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int) -> 
             )
     except KeyboardInterrupt:
         click.echo("interrupted: what was read is kept; the same command goes on", err=True)
-        raise
+        raise SystemExit(128 + signal.SIGINT) from None
     result.add_unread(unread)
     now = time.time_ns() // 1_000
     audit = result.told(

@@ -127,7 +127,9 @@ Advance = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(title: str, *, long: int = _LONG) -> Generator[Advance]:
+def progress(
+    title: str, *, long: int = _LONG, told: Callable[[int], str] = "{:,}".format
+) -> Generator[Advance]:
     """Yield what shows how far the work is; short work gets no bar."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
@@ -138,14 +140,15 @@ def progress(title: str, *, long: int = _LONG) -> Generator[Advance]:
     columns = (
         TextColumn("[dim]{task.description}[/]"),
         BarColumn(complete_style="cyan", finished_style="cyan"),
-        TextColumn("[dim]{task.completed:,.0f} of {task.total:,.0f}[/]"),
+        TextColumn("[dim]{task.fields[far]}[/]"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=0, visible=False)
+        task = bar.add_task(title, total=0, visible=False, far="")
 
         def advance(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=total >= long)
+            far = f"{told(done)} of {told(total)}"
+            bar.update(task, completed=done, total=total, visible=total >= long, far=far)
 
         yield advance
 
