@@ -227,6 +227,7 @@ def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: P
     path = written(tmp_path, kept_none)
 
     with opened_file(browser, path) as opened:
+        expect(opened.page.get_by_text("what it would have answered, had it been")).to_be_visible()
         for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other turns"):
             expect(opened.page.get_by_text(text).first).to_be_visible()
         assert findings(opened.page) == []

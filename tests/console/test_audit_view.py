@@ -73,8 +73,8 @@ def figure(audit: Audit, label: str) -> Figure:
         ),
         pytest.param(
             {"decisions": {}, "runs": 1, "looped": 1, "began_at": AT},
-            "In 1 day your agents did nothing that somebody should have been asked about."
-            " The session went round in circles.",
+            "In less than a minute your agents did nothing that somebody should have been asked"
+            " about. The session went round in circles.",
             id="one session that looped",
         ),
         pytest.param(
@@ -93,14 +93,17 @@ def test_the_heading_is_the_result(fields: dict[str, Any], said: str):
 @pytest.mark.parametrize(
     ("days", "said"),
     [
-        (0.2, "1 day"),
+        (0.0001, "less than a minute"),
+        (0.02, "29 minutes"),
+        (0.2, "5 hours"),
+        (1, "1 day"),
         (1.6, "2 days"),
         (13, "13 days"),
         (14, "2 weeks"),
         (83, "12 weeks"),
         (90, "3 months"),
         (800, "2 years"),
-        (-3, "1 day"),
+        (-3, "less than a minute"),
     ],
 )
 def test_the_time_is_told_in_a_unit_that_fits(days: float, said: str):
@@ -142,6 +145,26 @@ def test_what_is_not_known_is_no_zero():
     assert figure(an_audit(judged=10_000_000), "denied").note == "fewer than 0.1 per 1,000 calls"
 
 
+@pytest.mark.parametrize(
+    ("denied", "judged", "said"),
+    [(1, 13, "1 in 13 calls"), (1, 1, "of 1 call"), (0, 9, "of 9 calls"), (5, 6, "of 6 calls")],
+)
+def test_of_few_calls_nothing_is_told_per_thousand(denied: int, judged: int, said: str):
+    few = an_audit(decisions={"block": denied, ASKED: 1}, judged=judged)
+
+    assert figure(few, "denied").note == said
+    assert view_of(few).asked.startswith("1 question in ")
+
+
+def test_what_lies_in_the_home_folder_is_shown_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    places = [each.place for each in view_of(an_audit()).worst.first]
+
+    assert places[0] == "~/.claude/projects/-home-ada-shop/00000001.jsonl:41"
+    monkeypatch.setenv("HOME", "/home/ad")
+    assert view_of(an_audit()).worst.first[0].place.startswith("/home/ada/")
+
+
 def test_only_a_decision_is_coloured():
     assert [each.tone for each in view_of(an_audit()).figures] == ["block", "ask", "", "", "", ""]
     assert [each.tone for each in view_of(an_audit(decisions={})).figures] == [""] * 6
@@ -161,7 +184,10 @@ def test_the_summary_tells_what_was_read_and_spent():
 def test_questions_are_told_by_call_by_day_and_by_rule():
     view = view_of(an_audit())
 
-    assert (view.asked, view.asked_daily) == ("7.7", "about 3.4 a day")
+    assert (view.asked, view.asked_daily) == (
+        "7.7 questions per 1,000 calls",
+        "about 3.4 a day",
+    )
     assert view.asked_by == "Six rules make 83 % of all questions and denials:"
     assert view.rules[0][:2] == ("git.push-protected-branch", 38)
     assert len(view.rules) == MOST_RULES

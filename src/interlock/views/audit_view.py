@@ -22,6 +22,17 @@ _MOST_OTHERS: Final = 5
 _MOST_EARLY: Final = 3
 MOST_RULES: Final = 6
 _DAY: Final = 86_400_000_000
+_PERIODS: Final = (
+    (700, 365.25, "year"),
+    (84, 30.44, "month"),
+    (14, 7, "week"),
+    (1, 1, "day"),
+    (1 / 24, 1 / 24, "hour"),
+    (1 / 1440, 1 / 1440, "minute"),
+)
+"""From so many days on, how many days are one, and its name."""
+_LEAST_CALLS: Final = 1_000
+"""Of fewer calls nothing is told per 1,000."""
 _LEAST_SHORT: Final = 6
 _LEAST_MARKS: Final = 20
 """Fewer marks make no percentage."""
@@ -122,7 +133,7 @@ class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     false_done: Listed
     false_done_in: str
     asked: str
-    """How many questions per 1,000 calls."""
+    """How many questions in how many calls; empty where none could be judged."""
     asked_daily: str
     asked_by: str
     """Which part of them the first rules make."""
@@ -178,13 +189,13 @@ def audit_view(audit: Audit, marks: Mapping[str, Marked]) -> AuditView:
         early_in=_turns_in(early, audit.early),
         false_done=false_done,
         false_done_in=_turns_in(false_done, audit.false_done),
-        asked=_per_thousand(_asked(audit), audit),
+        asked=_questions(audit),
         asked_daily=_daily(audit),
         asked_by=_asked_by(audit),
         rules=tuple(_rules(audit)),
         other_rules=_other_rules(audit),
         facts=tuple(_facts(audit)),
-        unread=tuple(f"{each.place}: {each.reason}" for each in audit.unread),
+        unread=tuple(f"{units.from_home(each.place)}: {each.reason}" for each in audit.unread),
         unread_count=max(audit.unread_count, len(audit.unread)),
         moments=len(audit.moments),
         marks=_marks_text(audit, marks),
@@ -259,10 +270,10 @@ def period(audit: Audit) -> str:
     days = _days(audit)
     if days is None:
         return ""
-    for least, long, noun in ((700, 365.25, "year"), (84, 30.44, "month"), (14, 7, "week")):
+    for least, long, noun in _PERIODS:
         if days >= least:
             return units.counted(round(days / long), noun)
-    return units.counted(max(1, round(days)), "day")
+    return "less than a minute"
 
 
 def _days(audit: Audit) -> float | None:
@@ -320,9 +331,8 @@ def _figures(audit: Audit) -> Iterator[Figure]:
         ("would have been denied", _denied(audit), "block"),
         ("would have asked you", _asked(audit), "ask"),
     ):
-        rate = _per_thousand(count, audit)
-        note = f"{rate} per 1,000 calls" if rate else "no call could be judged"
-        value = f"{count:,}" if rate else UNKNOWN
+        note = _share_of_calls(count, audit.judged)
+        value = f"{count:,}" if audit.judged else UNKNOWN
         yield Figure(label, value, note, tone if count else "")
     yield Figure("sessions that looped", f"{audit.looped:,}", f"of {audit.runs:,}")
     yield _burnt(audit)
@@ -348,11 +358,27 @@ def _burnt(audit: Audit) -> Figure:
     return Figure(label, units.tokens(audit.burnt), note, exact=f"{audit.burnt:,}")
 
 
-def _per_thousand(count: int, audit: Audit) -> str:
-    """Return how many of 1,000 calls that could be judged; empty where none could."""
-    if not audit.judged:
-        return ""
-    rate = 1000 * count / audit.judged
+def _share_of_calls(count: int, judged: int) -> str:
+    """Return how many calls that is, of those that could be judged."""
+    if not judged:
+        return "no call could be judged"
+    if judged >= _LEAST_CALLS:
+        return f"{_per_thousand(count, judged)} per 1,000 calls"
+    one_in = round(judged / count) if count else 0
+    calls = units.counted(judged, "call")
+    return f"1 in {one_in:,} calls" if one_in > 1 else f"of {calls}"
+
+
+def _questions(audit: Audit) -> str:
+    count, judged = _asked(audit), audit.judged
+    if judged >= _LEAST_CALLS:
+        return f"{_per_thousand(count, judged)} questions per 1,000 calls"
+    calls = units.counted(judged, "call")
+    return f"{units.counted(count, 'question')} in {calls}" if judged else ""
+
+
+def _per_thousand(count: int, judged: int) -> str:
+    rate = 1000 * count / judged
     return f"{rate:,.1f}" if rate >= 0.05 or not count else "fewer than 0.1"
 
 
@@ -439,7 +465,7 @@ class _Lists:
             project=_short(moment.project or moment.client),
             session=_session(moment.run),
             when="" if moment.at is None else _day(moment.at, self._year),
-            place=place_of(moment.path, moment.line),
+            place=units.from_home(place_of(moment.path, moment.line)),
             marked=self._marks.get(moment.id),
         )
 
@@ -499,7 +525,7 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "read", f"{sessions} in {files}, {units.size(audit.size)}"
     for place in audit.places:
         count = f"{units.counted(place.files, 'file')}, {units.size(place.size)}"
-        yield "from", f"{place.client}: `{place.path}`, {count}"
+        yield "from", f"{place.client}: `{units.from_home(place.path)}`, {count}"
     if audit.clients:
         yield "sessions", ", ".join(f"{name} {runs:,}" for name, runs in audit.clients.items())
     if audit.began_at is not None and audit.ended_at is not None:

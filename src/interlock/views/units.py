@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from decimal import Decimal
 from typing import Final, assert_never
@@ -70,6 +71,12 @@ def tokens(number: int) -> str:
             digits = 2 if share < 10 and unit != "k" else 1 if share < 100 else 0
             return f"{share:.{digits}f} {unit}"
     return str(number)
+
+
+def from_home(path: str) -> str:
+    """Return a path as its owner writes it: what is in the home folder begins with `~`."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
 
 
 def size(count: int) -> str:

@@ -201,7 +201,7 @@ def _asked_lines(view: AuditView) -> Iterator[Line]:
         return
     yield from heading_lines("How often you would be asked")
     daily = f", {view.asked_daily}" if view.asked_daily else ""
-    rate = f"{view.asked} questions per 1,000 calls{daily}. {view.asked_by}"
+    rate = f"{view.asked}{daily}. {view.asked_by}"
     yield from wrapped_lines((Span("  "),), rate)
     for each in view.rules:
         yield (Span(f"  {each.calls:>7,}  "), Span(cut(each.rule, text_width() - 11), Tone.CODE))

@@ -33,6 +33,10 @@ OWN_REPORT: Final = "Interlock audit report"
 _MARKS: Final = ((Mark.RIGHT, "Right"), (Mark.WRONG, "Wrong"))
 
 
+_WHAT_IT_IS: Final = (
+    "Interlock decides what AI agents may do before they do it: “deny” and “ask” are what it would"
+    " have answered, had it been there."
+)
 _Row = Callable[[AuditedMoment], Html]
 
 
@@ -100,7 +104,9 @@ class _Document:
     def _head(self) -> Html:
         view = self._view
         crumbs = element("p", f"Audit / {view.when}", class_="crumbs")
-        said_ = (element("h1", view.heading), element("p", view.summary, class_="muted"))
+        said_ = [element("h1", view.heading), element("p", view.summary, class_="muted")]
+        if self._console is None:
+            said_.append(element("p", _WHAT_IT_IS, class_="muted"))
         return joined(
             [crumbs, element("div", element("div", *said_), *self._acts(), class_="head")]
         )
@@ -260,7 +266,7 @@ class _Document:
         moment = each.moment
         burnt = units.tokens(moment.tokens) if moment.tokens else "unknown"
         numbers = (
-            ("rounds", f"{moment.rounds:,}" if moment.rounds else "unknown"),
+            ("rounds", f"{moment.rounds:,}" if moment.rounds else "-"),
             ("paused at step", f"{moment.step:,}"),
             ("went on to", f"{moment.steps:,}" if moment.steps else "unknown"),
             ("burnt", burnt),
@@ -270,7 +276,8 @@ class _Document:
         bar = (thin_bar(moment.share), share) if moment.tokens else ()
         names = (each.project, element("br"), each.session)
         session = element("td", *names, class_="muted", title=moment.run)
-        what = element("td", _text(moment.text), self._traced(each), title=moment.why)
+        why = element("div", said(each.why, capital=False), class_="muted")
+        what = element("td", _text(moment.text), why, self._traced(each))
         return element(
             "tr", what, cells[0], session, *cells[1:], element("td", *bar), id=_anchor(each)
         )
@@ -281,7 +288,7 @@ class _Document:
         view = self._view
         if not view.asked:
             return _card("How often you would be asked", "", _note("No call could be judged."))
-        rate = element("span", f"{view.asked} questions per 1,000 calls", class_="strong")
+        rate = element("span", view.asked, class_="strong")
         daily = f", {view.asked_daily}." if view.asked_daily else "."
         told = element("p", rate, daily, f" {view.asked_by}" if view.asked_by else "")
         rules = element("div", *map(_rule, view.rules), class_="budget") if view.rules else Html()
