@@ -337,6 +337,8 @@ def test_audits_are_kept_listed_and_shown_again(histories: Path) -> None:
 
     listed = json.loads(interlock("audit", "list", "--json").stdout)["audits"]
     assert [each["id"] for each in listed] == [second["id"], first["id"]]
+    assert listed[0]["places"] == [str(histories)]
+    assert f"interlock: {histories}" in interlock("audit", "list").stdout
     shown = json.loads(interlock("audit", "show", first["id"], "--json").stdout)
     assert shown == first
     assert "rm -rf ~" in interlock("audit", "show").stdout

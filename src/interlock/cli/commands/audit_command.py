@@ -153,14 +153,21 @@ def show_command(*, audit: str, html: Path | None) -> None:
 @audit_command.command("list")
 @json_option
 def list_command() -> None:
-    """List the audits that are kept, the newest first.
+    """List the audits that are kept, the newest first, and what each read.
 
     Examples:
       interlock audit list
     """
     audits = list(AuditFolder(settings.current_audit_folder()).audits())
     rows = [
-        {"id": each.id, "at": each.at, "runs": each.runs, "calls": each.calls} for each in audits
+        {
+            "id": each.id,
+            "at": each.at,
+            "runs": each.runs,
+            "calls": each.calls,
+            "places": [place.path for place in each.places],
+        }
+        for each in audits
     ]
     show({"audits": rows}, _audit_rows(audits))
 
@@ -239,3 +246,5 @@ def _audit_rows(audits: Sequence[Audit]) -> Iterator[Line]:
             Span(each.id, Tone.STRONG),
             Span(f"  {units.moment(each.at)}  {runs}, {calls}"),
         )
+        for place in each.places:
+            yield (Span(f"  {place.client}: {units.from_home(place.path)}", Tone.FAINT),)
