@@ -24,7 +24,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
 # What was compiled once need not be compiled again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test browser suite check lint types bench scoreboard fuzz soak docs dist clean constraints test-llm test-clients
+.PHONY: help install run test browser suite check lint types bench labelled-data scoreboard fuzz soak docs dist clean constraints test-llm test-clients
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -119,7 +119,13 @@ types: $(STAMP)
 bench: $(STAMP)  ## Measure speed and accuracy beside a baseline
 	@$(BIN)/python benchmarks/run.py
 
-scoreboard: $(STAMP)  ## Measure every kind of decision on labelled data (DATA=FOLDER), as docs/scoreboard.md
+# What is missing is said before anything is set up.
+labelled-data:
+	@[ -n '$(findstring --data,$(ARGS))' ] || [ -d "$(if $(DATA),$(DATA),$${INTERLOCK_SHARED:-/nowhere}/data)" ] || { \
+		echo "make scoreboard needs a folder of labelled data (docs/scoreboard-data.md says which files):" \
+		"make scoreboard DATA=FOLDER" >&2; exit 2; }
+
+scoreboard: labelled-data $(STAMP)  ## Measure every kind of decision on labelled data (DATA=FOLDER), as docs/scoreboard.md
 	@$(BIN)/python benchmarks/scoreboard.py --remember build/peers $(if $(DATA),--data '$(DATA)') $(ARGS)
 
 fuzz: $(STAMP)  ## Throw arbitrary bytes at every gate, bounded

@@ -284,3 +284,16 @@ for line in sys.stdin:
     }[asked["kind"]]()
     print(json.dumps({"id": asked["id"], **answer}))
 """
+
+
+def test_what_is_missing_is_said_before_anything_is_set_up(tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "INTERLOCK_SHARED"}
+    words = ["make", "--silent", "scoreboard", f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "needs a folder of labelled data (docs/scoreboard-data.md says" in done.stderr
+    assert "make scoreboard DATA=FOLDER" in done.stderr
+    assert not (tmp_path / "venv").exists()
