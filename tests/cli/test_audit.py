@@ -380,7 +380,7 @@ def test_a_moment_that_is_to_be_explained_is_told_where_it_is(histories: Path) -
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("shwo", "show"), ("unmark", "mark"), ("lists", "list")]
+    ("typed", "meant"), [("shows", "show"), ("unmark", "mark"), ("lists", "list")]
 )
 def test_a_misspelt_word_is_no_history(
     typed: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
