@@ -66,23 +66,62 @@ def page(board: Board, version: str) -> str:
 def _beginning(board: Board, version: str) -> Iterator[str]:
     yield "<!-- `make scoreboard` writes this page; do not edit it. -->"
     yield "# Scoreboard"
+    yield " ".join(_in_words(board))
     yield (
-        "After this page you know how often each kind of decision is right, on data that others"
-        " labelled, beside simple baselines and other tools. Every rate has its 95 % interval in"
-        " brackets."
+        "After this page you know how often each kind of decision is right, beside simple baselines"
+        " and other tools. Every rate has its 95 % interval in brackets."
     )
     yield "```shell\nmake scoreboard DATA=FOLDER\n```"
     yield (
         f"made this page with Interlock {version}. [Your own data](scoreboard-data.md) gives your"
-        " own page. Read it with care: Interlock's rules were written beside this data, so expect"
-        " less on data that nobody here has seen. Where a threshold decides, the tables also show"
-        " each source at a threshold that was chosen without it."
+        " own page. Where a threshold decides, the tables also show each source at a threshold that"
+        " was chosen without it."
     )
     rows = [
         [f"`{each.name}`", f"{each.rows:,}", str(each.unread), f"`{each.digest}`"]
         for each in board.files
     ]
     yield _table(["file", "rows", "lines that are none", "SHA-256 begins with"], rows)
+
+
+def _in_words(board: Board) -> Iterator[str]:
+    """Yield what somebody should know who reads no table."""
+    yield (
+        "Measured is how often Interlock decides rightly: which commands it denies or asks about,"
+        " which credentials it finds, which ended turns it sends on, which runs it pauses."
+    )
+    rows = sum(each.rows for each in board.files)
+    yield f"The data are {rows:,} labelled rows in {len(board.files)} files, labelled by others."
+    best, worst = _extremes(board)
+    yield f"Of what should be caught, it does best at {best}, and worst at {worst}."
+    yield (
+        "Saved tokens stand there twice: as the runs recorded them, which few do, and as a model of"
+        " what an agent reads again at each step."
+    )
+    yield (
+        "Interlock's rules were written beside this data: expect less on data that nobody here has"
+        " seen."
+    )
+
+
+def _extremes(board: Board) -> tuple[str, str]:
+    """Return the best and the worst rate of what should be caught, in words."""
+    secrets = board.secrets.tools[OURS]
+    own = OWN_SECRETS if secrets[OWN_SECRETS].total else FROM_WAYS
+    found = {"credentials": secrets[own]}
+    if board.commands:
+        found["dangerous commands"] = board.commands.tools[0].caught
+    if board.stops:
+        ours = [*board.stops.files.values()][-1][0].rates
+        found["turns cut from runs"] = ours["continue"]
+        found["turns that were really premature"] = ours["premature"]
+    if board.runs:
+        found["failed runs"] = board.runs.tools[0].failed
+    known = [(name, rate) for name, rate in found.items() if rate.total]
+    ranked = sorted(known, key=lambda each: each[1].hits / each[1].total)
+    worst, *_ = [f"{name} ({_rate(rate)})" for name, rate in ranked]
+    *_, best = [f"{name} ({_rate(rate)})" for name, rate in ranked]
+    return best, worst
 
 
 def _in_short(board: Board) -> Iterator[str]:

@@ -206,6 +206,8 @@ def test_writes_the_same_bytes_twice_and_quotes_no_row(
     for name in written:
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
     page = (tmp_path / "scoreboard.md").read_text()
+    assert page.index("Measured is how often Interlock decides rightly") < page.index("```shell")
+    assert "it does best at " in page
     texts = ["git push --force", str(DONE["text"]), str(ASKED["text"]), str(TASK["text"])]
     assert [each for each in texts if each in page] == []
     assert str(tmp_path) not in page
