@@ -18,6 +18,7 @@ from interlock.model.action import (
     command_line,
     line_of,
     request_from_action,
+    summary_of,
 )
 
 
@@ -99,3 +100,15 @@ def test_a_call_that_runs_a_line_shows_it(
     params: dict[str, object] | str, line: str | None
 ) -> None:
     assert line_of(ToolAction(name="Bash", params=params)) == line
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (CommandAction(command="ls -la"), "ls -la"),
+        (EditAction(path="app.py", content="x"), "write app.py"),
+        (ToolAction(name="Bash", params={"command": "ls"}), "Bash: ls"),
+    ],
+)
+def test_an_action_is_told_in_a_line(action: Action, words: str) -> None:
+    assert summary_of(action) == words

@@ -12,7 +12,7 @@ from typing import Final
 
 from interlock.backtest.hindsight import Watch
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds
-from interlock.model.action import Action
+from interlock.model.action import Action, summary_of
 from interlock.model.facts import Facts
 from interlock.model.past_run import PastRun, PastStep
 from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
@@ -32,7 +32,6 @@ from interlock.service.policies.policy_simulation import (
     used_by,
     weighed,
 )
-from interlock.service.records.approvals import summary_of
 from interlock.service.records.prices import Prices, SteadyPrices
 
 _RAN: Final = Said(Decision.ALLOW)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from interlock.backtest.hindsight import Watch
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
-from interlock.model.action import Action, ToolAction, line_of
+from interlock.model.action import Action, ToolAction, line_of, summary_of
 from interlock.model.audit import Moment, MomentKind, RunAudit
 from interlock.model.past_run import PastRun, PastStep
 from interlock.model.progress_meter import Kind
@@ -32,7 +32,6 @@ from interlock.policy.actions.recordable import recordable_action, recordable_te
 from interlock.policy.gates import secrets_gate
 from interlock.policy.gates.judgement import judge
 from interlock.policy.stops.stop_gate import decide as decide_stop
-from interlock.service.records.approvals import summary_of
 from interlock.service.records.prices import Prices, SteadyPrices
 
 _MOST_MOMENTS: Final = 25

@@ -92,6 +92,17 @@ def line_of(call: ToolAction) -> str | None:
             return None
 
 
+def summary_of(action: Action) -> str:
+    """Return an action in one line, for people."""
+    match action:
+        case CommandAction(command=command):
+            return command
+        case ToolAction():
+            return call_text(action)
+        case EditAction(path=path):
+            return f"write {path}"
+
+
 def call_text(call: ToolAction) -> str:
     """Return a call of a tool in one line; one that only runs a command line, as that line."""
     match _known(call.params):

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from interlock.commands.affected_paths import Unknown
 from interlock.ledger.chain import decoded, records_of
 from interlock.model import events
+from interlock.model.action import summary_of
 from interlock.model.arbitration import Course, Ruling
 from interlock.model.budget import TokenUsage
 from interlock.model.control_state import meter_with_words
@@ -41,7 +42,6 @@ from interlock.ports import Rows
 from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used
 from interlock.service.policies.policy_files import compile_policy
 from interlock.service.policies.recorded_answer import findings_again, step_again
-from interlock.service.records.approvals import summary_of
 
 _ASKS: Final = Decision.REQUIRE_CONFIRMATION
 _TURNS: Final = {

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interlock.errors import DamagedError, InputError
 from interlock.ledger.ledger import Work
-from interlock.model.action import Action, CommandAction, ToolAction
+from interlock.model.action import Action, CommandAction, ToolAction, summary_of
 from interlock.model.answers import Answer, action_id
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.budget import NOTHING, Amounts
@@ -33,7 +33,7 @@ from interlock.service.questions.question import (
     key_of,
 )
 from interlock.service.records.adoption import adopt_in_run
-from interlock.service.records.approvals import open_approval, summary_of
+from interlock.service.records.approvals import open_approval
 from interlock.service.records.budgets import (
     alerts_with,
     balances_of,

@@ -9,7 +9,6 @@ from typing import Final
 from interlock.errors import DecidedError, InputError, NotPermittedError, UnknownError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction, call_text
 from interlock.model.approval import Approval, ApprovalState, Subject
 from interlock.model.budget_words import UsedUp, used_up
 from interlock.model.events import ApprovalDecided, ApprovalOpened
@@ -230,14 +229,3 @@ def _what_became(approval: Approval, now: int) -> str:
     who = (approval.decided_by or "somebody").partition(":")[2] or "somebody"
     word = "approved" if approval.state is ApprovalState.GRANTED else approval.state.value
     return f"approval `{approval.id}` was {word} already, by {who}"
-
-
-def summary_of(action: Action) -> str:
-    """Return an action in one line, for people."""
-    match action:
-        case CommandAction(command=command):
-            return command
-        case ToolAction():
-            return call_text(action)
-        case EditAction(path=path):
-            return f"write {path}"

@@ -14,7 +14,7 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.ledger.projection import report_key
 from interlock.ledger.transaction import Transaction
-from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction, summary_of
 from interlock.model.budget import NOTHING, Amounts, TokenUsage, Usd, micros_from_usd
 from interlock.model.control_state import ControlState
 from interlock.model.entrance import MOST
@@ -43,7 +43,7 @@ from interlock.policy.evidence.tool_output import counts_in
 from interlock.policy.steps.call_observation import call_seen
 from interlock.policy.steps.loop_detector import Progress, progress_of
 from interlock.policy.steps.step_figures import coherence
-from interlock.service.records.approvals import settle_elsewhere, summary_of
+from interlock.service.records.approvals import settle_elsewhere
 from interlock.service.records.budgets import alert_after, charged_scopes
 from interlock.service.records.context import Asked, Context, Moment, checked_name
 
