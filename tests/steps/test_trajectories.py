@@ -175,10 +175,10 @@ def test_odd_values_are_read_as_far_as_they_go() -> None:
     assert (call.tool, call.error, call.text) == ("5", None, '["a"]')
 
 
-def test_reads_half_a_character() -> None:
+def test_half_a_character_in_a_step_is_told_as_one_that_is_not_known() -> None:
     run = run_from_json(b'{"run_id": "a", "steps": [{"text": "\\ud83d"}]}')
 
-    assert run.steps[0].text == "\ud83d"
+    assert run.steps[0].text == "\ufffd"
     assert judged(run, Steps(), Loops()).stop_at is None
 
 

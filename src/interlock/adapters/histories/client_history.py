@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -12,7 +11,7 @@ import msgspec
 
 from interlock.adapters.clients.client_event import action_of, open_todos
 from interlock.adapters.histories.bounded_lines import bounded_lines
-from interlock.adapters.histories.packed_json import possible_moment
+from interlock.adapters.histories.packed_json import moment_of, possible_moment
 from interlock.adapters.histories.turn_queue import Call, TurnQueue
 from interlock.errors import InputError
 from interlock.model.action import Action
@@ -186,9 +185,7 @@ def micros(stamp: Stamp) -> int | None:
     """Return a moment in microseconds; None where nobody can say which it is."""
     try:
         if isinstance(stamp, str):
-            moment = datetime.fromisoformat(stamp)
-            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return possible_moment(round(aware.timestamp() * 1_000_000))
+            return possible_moment(round(moment_of(stamp).timestamp() * 1_000_000))
         return None if stamp is None else possible_moment(round(stamp * 1_000))
     except (ValueError, OverflowError):
         return None

@@ -17,6 +17,7 @@ from typing import Final, cast
 from interlock.adapters.clients.client_event import action_of, open_todos
 from interlock.adapters.histories.packed_json import (
     Table,
+    decoded,
     fields,
     mended,
     microseconds,
@@ -33,6 +34,8 @@ from interlock.model.past_run import PastRun, PastStep
 
 _CUT: Final = re.compile(r"…(?:\[\+\d+\])?$")
 """How a text ends of which only the beginning is given."""
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+"""How half a character is written, or each half of a whole one."""
 _CUT_INSIDE: Final = re.compile(r"…\[\+\d+\]|…$")
 _SHELLS: Final = frozenset("Bash bash shell run_shell_command powershell PowerShell".split())
 _WRITERS: Final = ("agent", "client", "source")
@@ -61,7 +64,8 @@ class OwnRows(RunLines):
 
 def run_from_json(line: bytes, number: int | None = None) -> OwnRun:
     """Return the run that a line of JSON describes; the line may be known by its number."""
-    row = _object(value(line), "a run")
+    written = _object(decoded(line), "a run")
+    row = mended(written) if _HALF.search(line) else written
     steps = row.get("steps")
     if not isinstance(steps, list):
         raise InputError('`steps` is not a list: expected {"run_id": ..., "steps": [...]}')
@@ -69,7 +73,7 @@ def run_from_json(line: bytes, number: int | None = None) -> OwnRun:
     client = next(filter(None, (text(row.get(each)) for each in _WRITERS)), "")
     return OwnRun(
         id=text(row.get("run_id")),
-        run_id=row.get("run_id"),
+        run_id=written.get("run_id"),
         steps=tuple(
             _step(_object(step, f"steps[{place}]"), client, number)
             for place, step in enumerate(rows)

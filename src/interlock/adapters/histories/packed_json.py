@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -133,10 +133,16 @@ def microseconds(part: object) -> int | None:
     moment = value(part)
     try:
         if isinstance(moment, str):
-            return possible_moment(int(datetime.fromisoformat(moment).timestamp() * _MICRO))
+            return possible_moment(int(moment_of(moment).timestamp() * _MICRO))
         return possible_moment(int(moment * _MICRO)) if isinstance(moment, int | float) else None
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def moment_of(written: str) -> datetime:
+    """Return a moment as ISO writes it, in UTC where nothing else is said; raise ValueError."""
+    moment = datetime.fromisoformat(written)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def possible_moment(at: int) -> int | None:

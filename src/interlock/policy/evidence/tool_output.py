@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -57,6 +58,7 @@ _CLOSING_PART: Final = 64 * 1024
 """How many characters of an output are read: who counts closes at the end."""
 _LONGEST_LINE: Final = 400
 """No line that counts is longer."""
+_ESCAPE: Final = "\x1b"
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 """Colours and the like (`ESC [ ... m`), titles and links (`ESC ] ... BEL`)."""
 
@@ -66,8 +68,10 @@ def _closing_lines(output: str) -> list[str]:
     part = output[-_CLOSING_PART:]
     if len(part) < len(output):
         part = part.partition("\n")[2]
-    lines = [line.rstrip() for line in _ESCAPES.sub("", part).splitlines()]
-    return [line for line in lines if line and len(line) <= _LONGEST_LINE]
+    if _ESCAPE in part:
+        part = _ESCAPES.sub("", part)
+    lines = [line.rstrip() for line in part.splitlines()]
+    return [line for line in lines if 0 < len(line) <= _LONGEST_LINE]
 
 
 _Figures = dict[str, int]
@@ -131,15 +135,21 @@ def _last_run(lines: Sequence[str], way: _Closing) -> Sequence[_Summary]:
     return run
 
 
+@cache
+def _patterns_of(way: _Closing) -> Sequence[re.Pattern[str]]:
+    """Compiled when a tool is met that closes so: most never are."""
+    patterns = (way.line, way.heading, way.more, way.apart)
+    return [re.compile(rf"\s*(?:{each})") for each in patterns]
+
+
 def _summaries(lines: Sequence[str], way: _Closing) -> Iterator[_Summary]:
     """Yield each place where the tool closes, with the figures just above and below it."""
-    # Compiled when a tool is met that closes so: most never are.
-    line_of, heading_of, more_of, apart_of = (
-        re.compile(rf"\s*(?:{each})") for each in (way.line, way.heading, way.more, way.apart)
-    )
+    line_of, heading_of, more_of, apart_of = _patterns_of(way)
     before = 0
     for place, line in enumerate(lines):
-        closing = line_of.fullmatch(line) if way.sign in line else None
+        if way.sign not in line:
+            continue
+        closing = line_of.fullmatch(line)
         heading = heading_of.fullmatch(lines[place - 1]) if closing and place else None
         if closing is None or (way.needs_heading and heading is None):
             continue

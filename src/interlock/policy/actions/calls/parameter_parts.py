@@ -33,6 +33,7 @@ _EVERYTHING: Final = frozenset(("*", "**", "*.*", "**/*", "_all", "%", ".*"))
 _NO_FILTER: Final[tuple[object, ...]] = ({}, "{}")
 _ELEMENTS: Final = frozenset("element locator ref selector uid xpath".split())
 _ELSEWHERE: Final = ("dest", "remote", "target")
+_TELLING: Final = frozenset(("command", "operation", "method"))
 _END: Final = re.compile(r"END_*")
 
 
@@ -67,8 +68,6 @@ def said(value: object) -> str:
 def words_of(part: Part) -> Iterator[str]:
     """Yield the arguments that stand beside a program."""
     value = part.value
-    if "arguments" not in part.kinds:
-        return
     if isinstance(value, str):
         if object_or_list(value) is None:
             yield value
@@ -192,9 +191,21 @@ def settings_of(parts: Sequence[Part]) -> Iterator[str]:
             yield f"export {quoted(text)}\n"
 
 
-def told_by(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> Role:
+def told_to_do(
+    parts: Sequence[Part], role: Role, vocabulary: Vocabulary
+) -> list[tuple[Part, Role]]:
+    """Return what a tool that can do several things is told to do, and where."""
+    return [
+        (part, vocabulary.told(role, part.value))
+        for part in parts
+        if (not _TELLING.isdisjoint(part.kinds) or part.name.lower() == "type")
+        and isinstance(part.value, str)
+    ]
+
+
+def told_by(parts: Sequence[Part], role: Role, to_do: Sequence[tuple[Part, Role]]) -> Role:
     """Return what a tool can do by its name, and by what it is told to do."""
-    for _, told in _told(parts, role, vocabulary):
+    for _, told in to_do:
         if told.types or told.deletes:
             role = replace(
                 role, types=role.types or told.types, deletes=role.deletes or told.deletes
@@ -205,7 +216,9 @@ def told_by(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> Role:
     return role
 
 
-def wiped_by(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> str:
+def wiped_by(
+    parts: Sequence[Part], role: Role, to_do: Sequence[tuple[Part, Role]], vocabulary: Vocabulary
+) -> str:
     """Return what a call deletes, where that is everything or something that holds much."""
     for part in parts if role.deletes else ():
         texts = [] if part.kinds & {"content", "old"} else _listed(part.value)
@@ -215,18 +228,11 @@ def wiped_by(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> str:
             return f"everything: `{part.name}` is empty"
         if "reference" in part.kinds and any(map(vocabulary.is_store, texts)):
             return f"what holds much: `{part.name}` says so"
-    is_filtered = any("filter" in each.kinds and each.value for each in parts)
-    if role.reads or role.shows_nothing or is_filtered:
+    acts = [part for part, told in to_do if told.shows_nothing]
+    if not acts or role.reads or role.shows_nothing:
         return ""
-    acts = (part for part, told in _told(parts, role, vocabulary) if told.shows_nothing)
-    return next((f"what does not show: `{part.name}` says so" for part in acts), "")
-
-
-def _told(parts: Sequence[Part], role: Role, vocabulary: Vocabulary) -> Iterator[tuple[Part, Role]]:
-    for part in parts:
-        tells = part.kinds & {"command", "operation", "method"} or part.name.lower() == "type"
-        if tells and isinstance(part.value, str):
-            yield part, vocabulary.told(role, part.value)
+    is_filtered = any("filter" in each.kinds and each.value for each in parts)
+    return "" if is_filtered else f"what does not show: `{acts[0].name}` says so"
 
 
 def is_sent(name: str, text: str) -> bool:

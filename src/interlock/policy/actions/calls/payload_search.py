@@ -41,6 +41,7 @@ from interlock.policy.actions.calls.parameter_parts import (
     searches_of,
     settings_of,
     told_by,
+    told_to_do,
     unread,
     wiped_by,
     words_of,
@@ -153,7 +154,8 @@ class _Search:
     ) -> None:
         self._vocabulary = vocabulary
         self._programs = programs
-        self._lines = {each.command for each in carried if each.command is not None}
+        self._carried = frozenset(each.command for each in carried if each.command is not None)
+        self._lines: set[str] = {*self._carried}
         self._paths = {each.path for each in carried if each.path is not None}
         self._payloads: list[Payload] = []
         self._searches: list[Payload] = []
@@ -224,9 +226,10 @@ class _Search:
             Part(name, self._meant(name, node), value)
             for name, value in ((str(key), value) for key, value in entries.items())
         ]
+        told = told_to_do(parts, node.role, self._vocabulary)
         node = _Node(
             node.value,
-            told_by(parts, node.role, self._vocabulary),
+            told_by(parts, node.role, told),
             node.kinds,
             first_text(parts, "folder") or node.cwd,
             node.name,
@@ -234,7 +237,7 @@ class _Search:
             node.language,
             first_text(parts, "path") or node.path,
         )
-        self._wiped = self._wiped or wiped_by(parts, node.role, self._vocabulary)
+        self._wiped = self._wiped or wiped_by(parts, node.role, told, self._vocabulary)
         called = self._called(parts, node)
         is_line = self._commands_of(parts, node)
         self._edits_of(parts, node)
@@ -273,9 +276,10 @@ class _Search:
 
     def _called(self, parts: Sequence[Part], node: _Node) -> list[Part]:
         """Look through a call inside of a call as that tool; return its arguments."""
-        tool = first_text(parts, "tool")
+        if (tool := first_text(parts, "tool")) is None:
+            return []
         given = [each for each in parts if "arguments" in each.kinds and each.value]
-        if tool is None or not given:
+        if not given:
             return []
         role = self._vocabulary.role_of(tool).within(node.role)
         if node.role.calls or role.must_show:
@@ -287,16 +291,18 @@ class _Search:
 
     def _commands_of(self, parts: Sequence[Part], node: _Node) -> bool:
         """Read a program and its arguments, which may stand apart, as one line."""
-        ways = [way for part in parts if (way := list(self._lines_of(part, node.role)))]
+        run = [part for part in parts if "command" in part.kinds]
+        ways = [way for part in run if (way := list(self._lines_of(part, node.role)))]
         heads = [way[0] for way in ways]
-        words = [line for part in parts for line in words_of(part)]
+        given = [part for part in parts if "arguments" in part.kinds]
+        words = [line for part in given for line in words_of(part)]
         for line in (line for way in ways for line in way):
             self._command(line, node)
         if heads and (words or len(heads) > 1):
             self._command(" ".join([*heads, *words]), node)
-        given = first_text(parts, "stdin")
-        for head in heads if given is not None else ():
-            self._command(fed(head, given or ""), node)
+        typed = first_text(parts, "stdin") if heads else None
+        for head in heads if typed is not None else ():
+            self._command(fed(head, typed or ""), node)
         if heads and (setting := exports(parts)):
             self._command(setting + "\n".join(heads), node)
         if node.role.queries:
@@ -313,8 +319,6 @@ class _Search:
     def _lines_of(self, part: Part, role: Role) -> Iterator[str]:
         """Yield a command: a line, a list of words, or a list of lines where it may be one."""
         value = part.value
-        if "command" not in part.kinds:
-            return
         if isinstance(value, str):
             if (role.runs or not is_patch(value)) and object_or_list(value) is None:
                 yield value
@@ -470,9 +474,10 @@ class _Search:
 
     def _document(self, text: str) -> None:
         """Look for what a GraphQL document deletes, also where it is the body of a request."""
-        body = object_or_list(text)
-        entries = cast("Mapping[str, object]", body) if isinstance(body, Mapping) else {"": text}
-        texts = [each for each in entries.values() if isinstance(each, str)]
+        body, texts = object_or_list(text), [text]
+        if isinstance(body, Mapping):
+            values = cast("Mapping[str, object]", body).values()
+            texts = [each for each in values if isinstance(each, str)]
         for field in (field for each in texts for field in changed_fields(each)):
             role = self._vocabulary.role_of(field)
             if role.deletes or role.shows_nothing:
@@ -593,5 +598,5 @@ class _Search:
         return [
             self._vocabulary.role_of(each)
             for each in said
-            if isinstance(each, str) and each not in self._lines
+            if isinstance(each, str) and each not in self._carried
         ]
