@@ -40,7 +40,7 @@ _LONGEST_TEXT: Final = 400
 _LONGEST_WORDS: Final = 160
 _CLOSING: Final = 16_000
 """So much of a message is searched for credentials before a few words of it are shown."""
-_TOGETHER: Final = 32
+_TOGETHER: Final = 128
 """So many calls are judged in a row: it is faster than each of them between other work."""
 _REMEMBERED: Final = 4_096
 _LONGEST_REMEMBERED: Final = 2_000

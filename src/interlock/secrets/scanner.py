@@ -181,8 +181,9 @@ class _Search:
         that counts is slow wherever it could have begun at many places before.
         """
         most = _FEW_ATTEMPTS + len(data) // _DENSE
-        starts = list(islice(self._starts(data), most))
-        if self._begins is None or len(starts) == most:
+        begins = self._begins
+        starts = None if begins is None else list(islice(self._starts(begins, data), most))
+        if starts is None or len(starts) == most:
             yield from self.pattern.finditer(data)
             return
         done = 0
@@ -197,17 +198,15 @@ class _Search:
                 done = match.end()
                 yield match
 
-    def _starts(self, data: bytes) -> Iterator[int]:
+    def _starts(self, begins: re2.Regexp[bytes], data: bytes) -> Iterator[int]:
         """Yield where a match may begin."""
-        if self._begins is None:
-            return
         if not self._may_overlap:
-            yield from (found.start() for found in self._begins.finditer(data))
+            yield from (found.start() for found in begins.finditer(data))
             return
-        found = self._begins.search(data)
+        found = begins.search(data)
         while found is not None:
             yield found.start()
-            found = self._begins.search(data, found.start() + 1)
+            found = begins.search(data, found.start() + 1)
 
     def span(self, match: re2.Match[bytes], data: bytes) -> tuple[int, int]:
         """Return start and end of the credential in a match, without the quotes before it."""

@@ -164,9 +164,14 @@ def _says_nothing(result: str, error: str | None) -> bool:
 
 def _is_waiting(tool: str, arguments: str, result: str, size: int) -> bool:
     """Return whether it looks how far something is, and may well have to look again."""
-    if _polls("_".join(_words_of(tool))) or _polls(arguments[:_SHORT].lower()):
+    if _is_poll(tool) or _polls(arguments[:_SHORT].lower()):
         return True
     return size < _SHORT and _WAITING.search(result.lower()) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_poll(tool: str) -> bool:
+    return _polls("_".join(_words_of(tool)))
 
 
 def _polls(text: str) -> bool:
