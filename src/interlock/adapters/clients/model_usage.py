@@ -121,7 +121,7 @@ class OpencodeTokens(msgspec.Struct, frozen=True):
 
 def _sum(*given: Tokens) -> int:
     """Return how many they are; below nothing where one of them is, which nobody believes."""
-    counts = [round(each or 0) for each in given]
+    counts = [each if type(each) is int else round(each or 0) for each in given]
     return min(0, *counts) or sum(counts)
 
 

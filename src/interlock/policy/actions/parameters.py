@@ -104,14 +104,17 @@ def strings_in(params: object) -> Iterator[tuple[str, str]]:
         if isinstance(value, Mapping):
             entries = cast("Mapping[object, object]", value)
             yield from _keys_and_pairs(path, entries)
-            waiting.extend(
-                (_below(path, str(key)), entries[key]) for key in reversed(list(entries))
-            )
+            below = [(key, child) for key, child in entries.items() if _holds_text(child)]
+            waiting.extend([(_below(path, str(key)), child) for key, child in reversed(below)])
         elif isinstance(value, Sequence):
             items = cast("Sequence[object]", value)
             waiting.extend(
                 (_below(path, f"[{index}]"), items[index]) for index in reversed(range(len(items)))
             )
+
+
+def _holds_text(value: object) -> bool:
+    return isinstance(value, str | Mapping | Sequence)
 
 
 def _keys_and_pairs(path: _Path, entries: Mapping[object, object]) -> Iterator[tuple[str, str]]:
