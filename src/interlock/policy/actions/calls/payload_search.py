@@ -81,7 +81,6 @@ _MEANT: Final = frozenset(("command", "patch", *_SPOKEN))
 _OWN_MEANING: Final = _MEANT | {"folder", "environment", "arguments", "reference"}
 _NAMING: Final = frozenset(("reference", "operation", "language", "tool"))
 """Kinds whose values name something, as long as they are single words."""
-_TELLING: Final = frozenset(("command", "operation"))
 _LEFT_ALONE: Final = UNSEEN | {"path"}
 _SAYING: Final = frozenset(
     "echo printf grep egrep fgrep rg ag ack logger say expr test man apropos".split()
@@ -247,10 +246,9 @@ class _Search:
             self._searches.extend(searches_of(parts, node.role, node.cwd))
         for part in reversed(parts):
             is_words = is_line and "arguments" in part.kinds
-            is_plain = not isinstance(part.value, _LOOKED_INTO)
-            if is_plain or part in called or (is_words and not isinstance(part.value, Mapping)):
-                self._count += is_plain
-            else:
+            if not isinstance(part.value, _LOOKED_INTO):
+                self._count += 1
+            elif part not in called and not (is_words and not isinstance(part.value, Mapping)):
                 self._waiting.append(self._below(part, parts, node))
 
     def _meant(self, name: str, node: _Node) -> frozenset[str]:
@@ -294,8 +292,7 @@ class _Search:
         run = [part for part in parts if "command" in part.kinds]
         ways = [way for part in run if (way := list(self._lines_of(part, node.role)))]
         heads = [way[0] for way in ways]
-        given = [part for part in parts if "arguments" in part.kinds]
-        words = [line for part in given for line in words_of(part)]
+        words = [line for part in parts if "arguments" in part.kinds for line in words_of(part)]
         for line in (line for way in ways for line in way):
             self._command(line, node)
         if heads and (words or len(heads) > 1):
@@ -594,7 +591,7 @@ class _Search:
 
     def _operations_of(self, parts: Sequence[Part]) -> list[Role]:
         """Return what a tool that can do several things is told to do; a line is no such name."""
-        said = [each.value for each in parts if each.kinds & _TELLING]
+        said = [each.value for each in parts if each.kinds & {"command", "operation"}]
         return [
             self._vocabulary.role_of(each)
             for each in said
