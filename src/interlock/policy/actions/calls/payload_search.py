@@ -245,10 +245,11 @@ class _Search:
         if not node.role.writes:
             self._searches.extend(searches_of(parts, node.role, node.cwd))
         for part in reversed(parts):
-            is_words = is_line and "arguments" in part.kinds
-            if not isinstance(part.value, _LOOKED_INTO):
-                self._count += 1
-            elif part not in called and not (is_words and not isinstance(part.value, Mapping)):
+            is_word = is_line and "arguments" in part.kinds
+            is_plain = not isinstance(part.value, _LOOKED_INTO)
+            self._count += is_plain
+            is_done = part in called or (is_word and not isinstance(part.value, Mapping))
+            if not is_plain and not is_done:
                 self._waiting.append(self._below(part, parts, node))
 
     def _meant(self, name: str, node: _Node) -> frozenset[str]:
