@@ -255,6 +255,7 @@ def test_every_runner_is_understood(output: str, expected: TestCounts) -> None:
         "# pass 3",
         "ok 1 - a step, and no plan",
         "1..4",
+        "1..many of them\nok 1 - a step",
         "ok 1 0.5s",
         "FAIL src/cart.test.js",
         "FAIL src/cart.test.js (5.1 s)",

@@ -97,10 +97,10 @@ def summary_of(action: Action) -> str:
     match action:
         case CommandAction(command=command):
             return command
-        case ToolAction():
-            return call_text(action)
         case EditAction(path=path):
             return f"write {path}"
+        case call:
+            return call_text(call)
 
 
 def call_text(call: ToolAction) -> str:
