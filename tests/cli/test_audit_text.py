@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import os
 import sys
 
 import pytest
@@ -17,10 +17,9 @@ from console.audit_scenes import (
 )
 from interlock.cli.text.audit_page import audit_lines, moments_lines
 from interlock.cli.text.render import plain_text
-from interlock.cli.text.tables import progress
 from interlock.model.audit import Audit, Mark, MomentKind
-from interlock.views import units
 from interlock.views.audit_view import audit_view
+from terminal import at_terminal
 
 
 @pytest.fixture(autouse=True)
@@ -145,15 +144,18 @@ def test_a_long_command_is_cut_after_three_lines():
     assert "            ..." in lines
 
 
-class _Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+_PROGRAM = """
+from interlock.cli.text.tables import progress
+from interlock.views import units
+
+with progress("reading histories", long=1, told=units.size) as advance:
+    advance(2 * 2**20, 91 * 2**20)
+"""
 
 
-def test_how_far_it_is_is_told_in_megabytes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", screen := _Screen())
-    with progress("reading histories", long=1, told=units.size) as advance:
-        advance(2 * 2**20, 91 * 2**20)
+def test_how_far_it_is_is_told_in_megabytes():
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    ended = at_terminal([sys.executable, "-c", _PROGRAM], environment=environment, stdin=None)
 
-    assert "2.0 MB of 91.0 MB" in screen.getvalue()
+    assert ended.code == 0
+    assert "2.0 MB of 91.0 MB" in ended.screen
