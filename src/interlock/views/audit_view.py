@@ -34,7 +34,7 @@ _PERIODS: Final = (
 _LEAST_CALLS: Final = 1_000
 """Of fewer calls nothing is told per 1,000."""
 _LEAST_SHORT: Final = 6
-_LEAST_MARKS: Final = 20
+LEAST_MARKS: Final = 20
 """Fewer marks make no percentage."""
 _LONGEST_NAME: Final = 24
 _UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
@@ -561,5 +561,5 @@ def _marks_text(audit: Audit, marks: Mapping[str, Marked]) -> str:
     if not given:
         return "unknown until you mark some"
     wrong = given.count(Mark.WRONG)
-    share = f"{_percent(wrong / len(given))}: " if len(given) >= _LEAST_MARKS else ""
+    share = f"{_percent(wrong / len(given))}: " if len(given) >= LEAST_MARKS else ""
     return f"{share}{wrong:,} of {len(given):,} marked wrong"

@@ -28,12 +28,11 @@ from interlock.cli.text.render import (
 from interlock.model.recommendation import PatchOperation
 from interlock.service.policies.policy_patch import patched
 from interlock.views import units
+from interlock.views.audit_view import LEAST_MARKS
 
 _BAR: Final = 30
 _BESIDE_A_BAR: Final = 52
 _MOST_SLICES: Final = 12
-_LEAST_MARKS: Final = 20
-"""Fewer marks make no percentage."""
 
 
 class _Words(NamedTuple):
@@ -269,7 +268,7 @@ def _rule_lines(rules: Sequence[MarkedRule]) -> Iterator[Line]:
         tone = Tone.BAD if each.is_suspect else Tone.PLAIN
         of = each.wrong + each.right
         counted = f"{each.wrong:,} of {of:,}"
-        told = f"wrong {_share(each.wrong, of) if of >= _LEAST_MARKS else counted}"
+        told = f"wrong {_share(each.wrong, of) if of >= LEAST_MARKS else counted}"
         yield (Span(f"  {each.rule:<32}  "), Span(told, tone))
 
 
