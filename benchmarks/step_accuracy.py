@@ -22,10 +22,9 @@ from typing import Final
 import msgspec
 
 from interlock.adapters.histories.own_rows import OwnRun, run_from_json
-from interlock.backtest.hindsight import Watch, judged, observations
+from interlock.backtest.hindsight import judged, observations, watched
 from interlock.model.past_run import PastStep
 from interlock.model.progress_meter import Kind
-from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Loops, Steps
 from interlock.policy.steps.step_figures import budget_slope
 from labelled_data import data_path, read
@@ -182,12 +181,8 @@ def _is_said_to_it(step: PastStep) -> bool:
 
 def paused_at(run: OwnRun, pause_score_percent: int) -> int | None:
     """Return the step after which the gate pauses or stops a run, at some pause score."""
-    watch = Watch(Steps(), Loops(pause_score_percent=pause_score_percent))
-    for place, step in enumerate(run.steps):
-        answer = watch.after(step)
-        if answer is not None and answer.decision.rank >= StepDecision.PAUSE.rank:
-            return place
-    return None
+    every = watched(run.steps, Steps(), Loops(pause_score_percent=pause_score_percent))
+    return next((place for place, each in enumerate(every) if each.is_held), None)
 
 
 def our_scores(run: OwnRun) -> Scores:

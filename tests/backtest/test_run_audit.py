@@ -73,6 +73,17 @@ def test_a_call_that_cannot_be_written_down_is_judged(odd: object) -> None:
     assert found.counts == {MomentKind.ACTION: 1}
 
 
+def test_two_calls_that_cannot_be_written_down_are_judged_each_for_itself() -> None:
+    lines = ("rm -rf ~", "ls")
+    calls = [
+        a_call("", action=ToolAction(name="Bash", params={"command": each, "timeout": 10**40}))
+        for each in (*lines, *lines)
+    ]
+
+    assert audit(*calls[:2]).decisions == {"block": 1, "allow": 1}
+    assert audit(*calls[1:3]).decisions == {"allow": 1, "block": 1}
+
+
 @pytest.mark.parametrize("folders", [("/", f"{HOME}/build"), (f"{HOME}/build", "/")])
 def test_the_same_line_is_judged_by_the_folder_it_runs_in(folders: Sequence[str]) -> None:
     lines = [{"command": "rm -rf ./*", "cwd": folder} for folder in folders]

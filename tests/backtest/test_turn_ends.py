@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interlock.backtest.hindsight import Watch
+from interlock.backtest.hindsight import watched
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds
 from interlock.model.past_run import PastStep
 from interlock.model.stop import EvidenceKind, FinishReason, LastEvent
@@ -23,11 +23,8 @@ def calls(result: str = "ok", todos: tuple[str, ...] | None = None) -> PastStep:
 
 def ends(*steps: PastStep) -> Sequence[TurnEnd]:
     """Return every end of a turn, the one at the end of the run included."""
-    watch, turns = Watch(Steps(), Loops()), TurnEnds("m0")
-    found: list[TurnEnd | None] = []
-    for step in steps:
-        watch.after(step)
-        found.append(turns.add(step, watch.seen))
+    turns = TurnEnds("m0")
+    found = [turns.add(each.step, each.seen) for each in watched(steps, Steps(), Loops())]
     return [each for each in (*found, turns.end()) if each is not None]
 
 

@@ -12,10 +12,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gates.policies import gates_with
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
+from interlock.model.action import Action, CommandAction, EditAction, ToolAction
+from interlock.policy.gates.judgement import judge, judge_all
 from patience import LONG_ENOUGH_S
 
 _CASES = Path(__file__).parents[1] / "cases"
+_TWO_FILES = """apply_patch <<'EOF'
+*** Begin Patch
+*** Add File: .env
++A=1
+*** Delete File: .git/config
+*** End Patch
+EOF
+"""
 _PROGRAM = """
 import sys
 import msgspec
@@ -63,6 +74,27 @@ def test_the_order_of_questions_is_irrelevant():
     assert {*zip(lines, map(evaluate_command, lines), strict=True)} == {
         *zip(lines[::-1], map(evaluate_command, lines[::-1]), strict=True)
     }
+
+
+def test_many_questions_at_once_get_the_answers_that_each_gets_alone():
+    policy = gates_with("")
+    lines = _lines()
+    several = [
+        {"commands": lines[place : place + 3], "note": lines[place]}
+        for place in range(0, len(lines), 3)
+    ]
+    actions: list[Action] = [
+        *(CommandAction(command=line) for line in lines),
+        *(EditAction(path=line, content=line) for line in lines),
+        *(ToolAction(name="Bash", params={"command": line}) for line in lines),
+        *(ToolAction(name="mcp__box__run_all", params=each) for each in several),
+        *(ToolAction(name="mcp__wiki__note", params=each) for each in several),
+        CommandAction(command=_TWO_FILES),
+        ToolAction(name="Bash", params="{"),
+    ]
+
+    assert judge_all(actions, policy) == [judge(each, policy) for each in actions]
+    assert judge_all((), policy) == []
 
 
 @pytest.mark.large

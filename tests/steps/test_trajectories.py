@@ -58,6 +58,18 @@ def test_an_answer_depends_on_nothing_later(before: list[Row], later: list[Row])
         assert long.stop_at >= len(before)
 
 
+def test_a_loop_is_seen_wherever_in_a_long_run_it_begins() -> None:
+    looks = [a_call("Read", f"a{number}.py", f"class A{number}: ...") for number in range(300)]
+    round_and_round = [a_call("Bash", "make", "Error: no rule to make target") for _ in range(12)]
+    alone = judge(round_and_round).stop_at
+    assert alone is not None
+
+    for before in (100, 120, 127, 128, 129, 250, 256):
+        rows = [*looks[:before], a_person(f"now build it {before}"), *round_and_round]
+        assert judge(rows).stop_at == before + 1 + alone
+        assert judge(rows[:before]).scores == judge(rows).scores[:before]
+
+
 @given(steps)
 def test_every_step_has_a_score_and_only_steps_of_the_agent_hold_a_run(rows: list[Row]) -> None:
     answer = judge(rows)

@@ -6,17 +6,18 @@ side is what happened: every call ran, every step was taken, every turn ended un
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import tee
 from typing import Final
 
-from interlock.backtest.hindsight import Watch
+from interlock.backtest.hindsight import Watched, watched
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds
 from interlock.model.action import Action, summary_of
 from interlock.model.facts import Facts
 from interlock.model.past_run import PastRun, PastStep
 from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
-from interlock.model.step import StepDecision
+from interlock.model.step import ContinueDecision, StepDecision
 from interlock.model.stop import StopContext
 from interlock.model.verdict import Decision
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -52,21 +53,24 @@ class _PastSimulation:
         self._counts = RunTally()
         if run.success is not None:
             self._counts.went = Went.WELL if run.success else Went.BADLY
-        self._first = None if policies.before is None else _watch(policies.before)
-        self._second = _watch(policies.after)
         self._turns = TurnEnds(run.model)
         self._prices = SteadyPrices(Prices(policies.after.config.budgets.prices))
         self._differing = frozenset(filter(policies.differ_on, AnswerKind))
         self._place = 0
 
     def told(self) -> Tally:
-        for step in self._run.steps:
+        policies = self._policies
+        steps, again = tee(self._run.steps)
+        for each, before in zip(
+            _watched(steps, policies.after), _answers(again, policies.before), strict=True
+        ):
             self._place += 1
-            self._take(step)
+            self._take(each, before)
         self._end_turn(self._turns.end())
         return self._counts.close()
 
-    def _take(self, step: PastStep) -> None:
+    def _take(self, now: Watched, before: ContinueDecision | None) -> None:
+        step = now.step
         if step.action is not None and step.ran:
             self._compare(
                 AnswerKind.ACTION,
@@ -75,13 +79,11 @@ class _PastSimulation:
                 partial(_call_said, step.action),
                 partial(_call_words, step.action, self._policies.after),
             )
-        before = None if self._first is None else self._first.after(step)
-        after = self._second.after(step)
-        self._end_turn(self._turns.add(step, self._second.seen))
+        self._end_turn(self._turns.add(step, now.seen))
         # The step that leads to a pause is paid for before it: only what comes later is spared.
         self._spend(step)
-        if after is not None:
-            self._step(step, _TAKEN if before is None else step_said(before), step_said(after))
+        if now.answer is not None:
+            self._step(step, _TAKEN if before is None else step_said(before), step_said(now.answer))
 
     def _step(self, step: PastStep, before: Said, after: Said) -> None:
         if self._is_counted(step):
@@ -129,8 +131,17 @@ class _PastSimulation:
             self._counts.spend(used_by(step.usage, cost))
 
 
-def _watch(policy: CompiledPolicy) -> Watch:
-    return Watch(policy.config.steps, policy.config.loops)
+def _watched(steps: Iterable[PastStep], policy: CompiledPolicy) -> Iterator[Watched]:
+    return watched(steps, policy.config.steps, policy.config.loops)
+
+
+def _answers(
+    steps: Iterable[PastStep], policy: CompiledPolicy | None
+) -> Iterator[ContinueDecision | None]:
+    """Yield what was said after each step; nothing, where nobody was asked."""
+    if policy is None:
+        return (None for _ in steps)
+    return (each.answer for each in _watched(steps, policy))
 
 
 def _call_said(action: Action, policy: CompiledPolicy) -> Said:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from interlock.backtest.hindsight import Watch
+from interlock.backtest.hindsight import Watched, batches, watched
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
 from interlock.model.action import Action, ToolAction, line_of, summary_of
 from interlock.model.audit import Moment, MomentKind, RunAudit
@@ -30,7 +30,7 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.recordable import recordable_action, recordable_text
 from interlock.policy.gates import secrets_gate
-from interlock.policy.gates.judgement import judge
+from interlock.policy.gates.judgement import judge_all
 from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.records.prices import Prices, SteadyPrices
 
@@ -40,10 +40,8 @@ _LONGEST_TEXT: Final = 400
 _LONGEST_WORDS: Final = 160
 _CLOSING: Final = 16_000
 """So much of a message is searched for credentials before a few words of it are shown."""
-_TOGETHER: Final = 128
-"""So many calls are judged in a row: it is faster than each of them between other work."""
 _REMEMBERED: Final = 4_096
-_LONGEST_REMEMBERED: Final = 2_000
+_LONGEST_NAME: Final = 2_000
 _DIGITS: Final = 10
 _NAMES: Final = ("id", "client", "project")
 _FAILURE: Final = re.compile(r"\bfail|\bbroken\b|\bred\b|not pass", re.IGNORECASE)
@@ -62,11 +60,11 @@ _OF_EARLY_STOP: Final = 40
 def audited(run: PastRun, path: str, judge_of_calls: AuditJudge) -> RunAudit:
     """Return what a run comes to under a policy; its steps are used up."""
     auditor = _Auditor(run, path, judge_of_calls)
-    steps = iter(run.steps)
-    while some := list(islice(steps, _TOGETHER)):
-        answers = [auditor.answer(step) for step in some]
-        for step, answer in zip(some, answers, strict=True):
-            auditor.add(step, answer)
+    config = judge_of_calls.policy.config
+    steps, again = tee(run.steps)
+    answers = judge_of_calls.answers(again)
+    for each, answer in zip(watched(steps, config.steps, config.loops), answers, strict=True):
+        auditor.add(each, answer)
     return auditor.told()
 
 
@@ -84,21 +82,29 @@ class AuditJudge:
     def __init__(self, policy: CompiledPolicy) -> None:
         self.policy = policy
         self.prices = SteadyPrices(Prices(policy.config.budgets.prices))
-        self._answers: dict[bytes, _Answer] = {}
+        self._known: dict[bytes | int, _Answer] = {}
 
-    def answer(self, action: Action) -> _Answer:
-        """Return what is said to a call."""
-        key = _whole(action)
-        known = self._answers.get(key)
-        if known is not None:
-            return known
-        verdict = judge(action, self.policy)
-        answer = _Answer(verdict.decision, verdict.findings, action)
-        if 0 < len(key) <= _LONGEST_REMEMBERED:
-            if len(self._answers) >= _REMEMBERED:
-                self._answers.clear()
-            self._answers[key] = answer
-        return answer
+    def answers(self, steps: Iterable[PastStep]) -> Iterator[_Answer | None]:
+        """Yield what is said to each step, if it is a call that ran and is known whole."""
+        for batch in batches(steps):
+            calls = [step.action if step.ran else None for step in batch]
+            # By all that it says; one that cannot be written down has its place for a name.
+            names = [_whole(call) or place for place, call in enumerate(calls)]
+            asked = {
+                name: call for name, call in zip(names, calls, strict=True) if call is not None
+            }
+            yield from map(self._said(asked).get, names)
+
+    def _said(self, asked: Mapping[bytes | int, Action]) -> dict[bytes | int, _Answer]:
+        said = {name: self._known[name] for name in asked if name in self._known}
+        new = {name: call for name, call in asked.items() if name not in said}
+        for name, verdict in zip(new, judge_all(new.values(), self.policy), strict=True):
+            said[name] = _Answer(verdict.decision, verdict.findings, new[name])
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        kept = (name for name in new if isinstance(name, bytes) and len(name) <= _LONGEST_NAME)
+        self._known.update((name, said[name]) for name in kept)
+        return said
 
     def text(self, answer: _Answer) -> str:
         """Return a call in one line, without credentials."""
@@ -110,13 +116,13 @@ class AuditJudge:
         return _line(recordable_text(line or summary_of(action), self.policy))
 
 
-def _whole(action: Action) -> bytes:
+def _whole(action: Action | None) -> bytes:
     """Return all that is known of a call: the same line does something else in another folder.
 
     Nothing where that cannot be written down: numbers too long, half a character.
     """
     try:
-        return msgspec.json.encode(action)
+        return b"" if action is None else msgspec.json.encode(action)
     except (OverflowError, UnicodeEncodeError):
         return b""
 
@@ -140,7 +146,6 @@ class _Auditor:
         # A folder or a name may hold a credential as well.
         named = {each: recordable_text(getattr(run, each), policy) for each in _NAMES}
         self._run, self._path, self._policy, self._judge = replace(run, **named), path, policy, own
-        self._watch = Watch(policy.config.steps, policy.config.loops)
         self._place = self._calls = self._judged = self._turns = 0
         self._tokens = self._unpriced = self._micro_usd = 0
         self._burnt = self._burnt_micro_usd = 0
@@ -156,22 +161,14 @@ class _Auditor:
         self._turn_ends = TurnEnds(run.model)
         self._has_tested = False
 
-    def answer(self, step: PastStep) -> _Answer | None:
-        """Return what is said to a step, if it is a call that ran and is known whole."""
-        if not step.ran or step.action is None:
-            return None
-        return self._judge.answer(step.action)
-
-    def add(self, step: PastStep, answer: _Answer | None) -> None:
-        """Take the next step, with what is said to it."""
+    def add(self, watched: Watched, answer: _Answer | None) -> None:
+        """Take the next step, with what is said to the call that it is."""
+        step, seen = watched.step, watched.seen
         if step.at is not None:
             self._first = step.at if self._first is None else min(self._first, step.at)
             self._last = step.at if self._last is None else max(self._last, step.at)
         self._model = step.model or self._model
-        held = self._watch.after(step)
-        seen = self._watch.seen
-        # Steps are those of the agent, as the meter counts them and its reasons name them.
-        self._place = self._watch.meter.steps
+        self._place = watched.number
         ended = self._turn_ends.add(step, seen)
         if seen is not None and seen.kind is Kind.PERSON:
             self._judge_end(ended, step)
@@ -181,8 +178,8 @@ class _Auditor:
         self._has_tested |= bool(seen is not None and seen.tests and seen.tests.executed)
         if step.tool is not None:
             self._call(step, answer)
-        if held is not None and held.decision.rank >= StepDecision.PAUSE.rank:
-            self._hold(step, held)
+        if watched.answer is not None and watched.is_held:
+            self._hold(step, watched.answer)
 
     def told(self) -> RunAudit:
         """Return what it came to, once all of it was seen."""

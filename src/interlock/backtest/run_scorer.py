@@ -16,10 +16,9 @@ from interlock.backtest.calibrate.scored_run import (
     rises_of,
 )
 from interlock.backtest.calibrate.turn_points import turn_end
-from interlock.backtest.hindsight import Watch
+from interlock.backtest.hindsight import Watched, watched
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds
 from interlock.model.past_run import PastRun, PastStep
-from interlock.model.step import StepDecision
 from interlock.policy.config.document import Policy
 
 _CHARACTERS_PER_TOKEN: Final = 4
@@ -37,8 +36,10 @@ _GO_ON: Final = re.compile(
 def scored_run(run: PastRun, policy: Policy) -> ScoredRun:
     """Go through a run; its steps are used up."""
     scorer = _Scorer(run, policy)
-    for step in run.steps:
-        scorer.add(step)
+    # What pauses it for another reason does so whatever the score is.
+    settings = replace(policy.steps, mode="enforce")
+    for each in watched(run.steps, settings, replace(policy.loops, pause_score_percent=MOST)):
+        scorer.add(each)
     return scorer.told()
 
 
@@ -47,10 +48,6 @@ class _Scorer:
 
     def __init__(self, run: PastRun, policy: Policy) -> None:
         self._run, self._stops = run, policy.stops
-        # What pauses it for another reason does so whatever the score is.
-        self._watch = Watch(
-            replace(policy.steps, mode="enforce"), replace(policy.loops, pause_score_percent=MOST)
-        )
         self._scores: list[tuple[int, int]] = []
         self._highest = 0
         self._used = 0
@@ -60,19 +57,18 @@ class _Scorer:
         self._turn_ends = TurnEnds(run.model)
         self._ends: list[PastEnd] = []
 
-    def add(self, step: PastStep) -> None:
+    def add(self, watched: Watched) -> None:
         """Take the next step."""
+        step = watched.step
         if step.at is not None:
             self._first = step.at if self._first is None else self._first
             self._last = step.at
         self._model = step.model or self._model
-        answer = self._watch.after(step)
-        self._note_end(self._turn_ends.add(step, self._watch.seen), step)
+        self._note_end(self._turn_ends.add(step, watched.seen), step)
         self._used += _cost(step)
-        if answer is None:
+        if watched.answer is None:
             return
-        is_held = answer.decision.rank >= StepDecision.PAUSE.rank
-        score = ALWAYS if is_held else percent_of(self._watch.score)
+        score = ALWAYS if watched.is_held else percent_of(watched.score)
         if score > self._highest:
             self._highest = score
             self._scores.append((score, self._used))
