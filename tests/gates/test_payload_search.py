@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from effort import examples
 from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.affected_paths import Unknown
 from interlock.model.action import ToolAction
+from interlock.policy.actions.calls.found_payloads import NOTHING
 from interlock.policy.actions.calls.tool_vocabulary import is_plural
 from interlock.policy.actions.inspection import Call, inspect
 from interlock.policy.actions.undo_eligibility import touched_by
@@ -539,3 +543,81 @@ def test_a_patch_that_flows_in_changes_files_below_the_folder(line: str):
 
     assert evaluate_command(f"{line} <<'END'\n{patch}END").decision is Decision.BLOCK
     assert evaluate_command(f"patch -p1 <<'END'\n{patch}END").findings == ()
+
+
+_TOOLS = st.sampled_from(
+    "Bash Edit Read Write Grep shell run_shell_command apply_patch view_file read_file bash_output"
+    " str_replace_editor create_file delete_file mcp__files__read mcp__box__exec query upload"
+    " send_message set_env read_terminal run_python git_run mcp__aws__run_command".split()
+)
+_NAMES = st.sampled_from(
+    "command cmd cwd workdir path file_path target content new_string old_string description type"
+    " timeout pattern glob args env operation text code query tool value".split()
+)
+_TEXTS = st.sampled_from(
+    (
+        "ls -la",
+        "rm -rf ~",
+        "s3 rb s3://prod --force",
+        "/home/ada/shop/a.py",
+        "a b.py",
+        "~/.ssh/id_rsa",
+        "",
+        "{",
+        '{"command": "rm -rf ~"}',
+        '["rm", "-rf", "~"]',
+        "*** Begin Patch\n*** Delete File: a.py\n*** End Patch",
+        "--- a.py\n+++ b.py\n+x",
+        "mutation { deleteRepository(id: 1) { id } }",
+        "DROP TABLE orders;",
+        "import os; os.remove('a')",
+        "delete",
+        "*",
+    )
+)
+
+
+@examples(1_000, soak=50_000)
+@given(_TOOLS, st.dictionaries(_NAMES, _TEXTS | st.integers() | st.booleans() | st.none()))
+def test_a_call_that_is_not_searched_holds_nothing_that_a_search_would_find(
+    tool: str, params: dict[str, object]
+) -> None:
+    # Whatever holds a list is searched, and an empty one says nothing.
+    searched = _call(tool, {**params, "zz": []}).found
+
+    assert _call(tool, params).found == searched
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [
+        ("NotebookEdit", {"description": "~/.ssh/id_rsa"}),
+        ("Write", {"file_path": "a.py", "target": "~/.ssh/id_rsa", "content": ""}),
+        ("run_shell_command", {"cmd": "rm -rf", "command": "ls ~"}),
+        ("run_shell_command", {"cmd": "delete", "description": "*"}),
+        ("mcp__aws__run_command", {"command": "s3 rb s3://prod --force"}),
+        ("Bash", {"command": "curl x", "description": "mutation { deleteOrder(id: 1) { id } }"}),
+        ("Bash", {"command": '["rm", "-rf", "~"]'}),
+        ("Bash", {"command": _PATCH}),
+        ("Bash", {"command": "git log", **{f"n{number}": number for number in range(64)}}),
+        ("Read", {"file_path": "a.py", "pattern": "password"}),
+        ("Read", {"file_path": ["a.py"]}),
+    ],
+)
+def test_a_call_that_says_more_is_searched(tool: str, params: dict[str, object]) -> None:
+    assert _call(tool, params).found is not NOTHING
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [
+        ("Bash", {"command": "git status", "cwd": "/home/ada", "timeout": 9}),
+        ("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b", "replace_all": True}),
+        ("Read", {"file_path": "a.py", "limit": 20}),
+    ],
+)
+def test_what_is_known_without_a_search_is_not_searched(
+    tool: str, params: dict[str, object]
+) -> None:
+    assert _call(tool, params).found is NOTHING
+    assert _call(tool, {**params, "zz": []}).found is not NOTHING

@@ -34,8 +34,7 @@ from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import SecretMatch
 
 if TYPE_CHECKING:
-    from interlock.policy.actions.calls.payload_search import Found
-
+    from interlock.policy.actions.calls.found_payloads import Found
 
 _PATCH_TOOLS: Final = frozenset(("apply_patch", "applypatch", "apply-patch"))
 _QUOTES: Final = frozenset("'\"\\$`")
@@ -274,11 +273,14 @@ class Call:
     @cached_property
     def found(self) -> Found:
         """What else the parameters carry, or may carry."""
-        from interlock.policy.actions.calls.payload_search import NOTHING  # noqa: PLC0415 - only calls need it
+        from interlock.policy.actions.calls.found_payloads import NOTHING  # noqa: PLC0415 - only calls need it
 
         if isinstance(self.params, Unreadable):
             return NOTHING
-        return self._memory.search(self.name, self.params, self._carried)
+        try:
+            return self._memory.search(self.name, self.params, self._carried)
+        except Exception as error:  # noqa: BLE001 - a search that breaks must not let anything through
+            return NOTHING._replace(failure=error)
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
@@ -339,16 +341,15 @@ class _Memory:
         return found
 
     def search(self, tool: str, params: Mapping[str, object], carried: Sequence[Payload]) -> Found:
-        from interlock.policy.actions.calls.payload_search import search  # noqa: PLC0415 - the same
+        from interlock.policy.actions.calls.found_payloads import NOTHING, is_known_whole  # noqa: PLC0415 - the same
 
         policy = self._policy
-        return search(
-            tool,
-            params,
-            vocabulary=policy.vocabulary,
-            programs=policy.programs,
-            carried=carried,
-        )
+        words = policy.vocabulary()
+        if is_known_whole(params, carried, words.role_of(tool), words.kinds_of):
+            return NOTHING
+        from interlock.policy.actions.calls.payload_search import search  # noqa: PLC0415 - most calls need none
+
+        return search(tool, params, vocabulary=words, programs=policy.programs, carried=carried)
 
     def scan(self, text: str) -> Sequence[SecretMatch]:
         if not text:

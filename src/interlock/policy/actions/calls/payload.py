@@ -163,7 +163,7 @@ def is_arrival(name: str) -> bool:
 
 def is_patch(text: str, *, whole: bool = False) -> bool:
     """Whether a text holds a patch, or is one from its beginning."""
-    if not any(mark in text for mark in ("***", "---", "diff --git ", " SEARCH")):
+    if not ("---" in text or "***" in text or "diff --git " in text or " SEARCH" in text):
         return False
     find = re.match if whole else re.search
     return find(_PATCH_BEGINS, text.lstrip()) is not None

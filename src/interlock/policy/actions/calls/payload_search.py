@@ -10,7 +10,7 @@ patterns and contents of files stay free.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
@@ -21,6 +21,7 @@ from interlock.commands.sql.graph_text import changed_fields, deletes_all
 from interlock.commands.sql.sql_script import holds_sql, looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
+from interlock.policy.actions.calls.found_payloads import Found
 from interlock.policy.actions.calls.json_text import name_given_twice, object_or_list
 from interlock.policy.actions.calls.parameter_parts import (
     UNSEEN,
@@ -90,32 +91,6 @@ _LOOKED_INTO: Final = (str, Mapping, list, tuple)
 _PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
-class Found(NamedTuple):
-    """What a search brought to light."""
-
-    payloads: tuple[Payload, ...]
-    """What is carried for certain."""
-    guesses: tuple[Payload, ...]
-    """What may be carried: it counts from its own `least` decision on."""
-    is_opaque: bool
-    """Whether the tool must show what it would do, and shows nothing that is understood."""
-    is_excessive: bool
-    """Whether there was more than anybody looks through."""
-    twice: str | None
-    """A key that stands twice in JSON inside of a text."""
-    deleting: str | None = None
-    """What a GraphQL document would delete, by the name of its field."""
-    wiped: str = ""
-    """What would be deleted that nobody can count, in a few words."""
-    searches: tuple[Payload, ...] = ()
-    """Commands that would search the same folders for the same."""
-    failure: Exception | None = None
-    """What broke the search."""
-
-
-NOTHING: Final = Found((), (), is_opaque=False, is_excessive=False, twice=None)
-
-
 class _Node(NamedTuple):
     """Something that is still to be looked at, and what stands around it."""
 
@@ -136,15 +111,12 @@ def search(
     tool: str,
     params: Mapping[str, object],
     *,
-    vocabulary: Callable[[], Vocabulary],
+    vocabulary: Vocabulary,
     programs: Programs,
     carried: Sequence[Payload],
 ) -> Found:
     """Look through a call's parameters; `carried` is what the policy's table found already."""
-    try:
-        return _Search(vocabulary(), programs, carried).through(tool, params)
-    except Exception as error:  # noqa: BLE001 - a search that breaks must not let anything through
-        return NOTHING._replace(failure=error)
+    return _Search(vocabulary, programs, carried).through(tool, params)
 
 
 class _Search:

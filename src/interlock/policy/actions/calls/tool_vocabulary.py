@@ -147,6 +147,14 @@ class Role(msgspec.Struct, frozen=True):
     server: str = ""
     """The last word of its server's name."""
 
+    @property
+    def does_one_thing(self) -> bool:
+        """Whether it only runs, only writes or only reads what it is given, and nothing besides."""
+        more = self.queries or self.asks_store or self.removes or self.deletes or self.types
+        more = more or self.sends or self.sets or self.calls or self.shows_nothing
+        more = more or (self.reads and self.must_show) or (self.runs and bool(self.others))
+        return not more and (self.runs, self.writes, self.reads).count(True) == 1
+
     def within(self, outer: Role) -> Role:
         """Return what is true of a call inside of another: a disguise takes nothing away."""
         if outer.calls or not (outer.runs or outer.writes):
