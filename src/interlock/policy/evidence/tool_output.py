@@ -8,7 +8,7 @@ checker that closes without a figure, or was asked to, is counted by its complai
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -24,16 +24,16 @@ def counts_in(output: str) -> TestCounts | None:
     Of several runs of one runner the last counts. Different runners add up, so that the
     failures of one are not hidden by another that passes behind it.
     """
-    lines = _closing_lines(output)
-    text = "\n".join(["", *lines])
-    runs = _last_runs(lines, text, _RUNNERS, _SIGNS_OF_RUNNERS)
+    part = _closing_part(output)
+    signs = _SIGNS_OF_RUNNERS.present(part.encode("utf-8", "replace"))
+    if not signs:
+        return None
+    lines = _lines_of(part)
+    runs = _last_runs(lines, [_RUNNERS[each] for each in signs if each < len(_RUNNERS)])
     counted = [_counted(figures) for run in runs.values() for figures in run]
-    if any(sign in text for sign in _GO_SIGNS):
-        counted.extend(_go_counts(lines))
-    if counted:
-        return _together(counted)
+    counted.extend(_go_counts(lines))
     # Asked last: a runner that counts for itself, such as Node's, prints this below its figures.
-    return _tap_counts(lines) if _TAP_SIGN in text else None
+    return _together(counted) if counted else _tap_counts(lines)
 
 
 def lint_counts_in(output: str) -> LintCounts | None:
@@ -42,8 +42,10 @@ def lint_counts_in(output: str) -> LintCounts | None:
     Of several runs of one checker the last counts; different checkers add up, so that the errors
     of one are not hidden by another that is content.
     """
-    lines = _closing_lines(output)
-    runs = _last_runs(lines, "\n".join(lines), _CHECKERS, _SIGNS_OF_CHECKERS)
+    part = _closing_part(output)
+    lines = _lines_of(part)
+    signs = _SIGNS_OF_CHECKERS.present(part.encode("utf-8", "replace"))
+    runs = _last_runs(lines, [_CHECKERS[each] for each in signs])
     found = [figures for run in runs.values() for figures in run]
     found.extend(_complaints(lines, closed=runs.keys()))
     if not found:
@@ -63,13 +65,16 @@ _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|
 """Colours and the like (`ESC [ ... m`), titles and links (`ESC ] ... BEL`)."""
 
 
-def _closing_lines(output: str) -> list[str]:
-    """Return the last lines that are not blank, without colours."""
+def _closing_part(output: str) -> str:
+    """Return the last lines, without colours."""
     part = output[-_CLOSING_PART:]
     if len(part) < len(output):
         part = part.partition("\n")[2]
-    if _ESCAPE in part:
-        part = _ESCAPES.sub("", part)
+    return _ESCAPES.sub("", part) if _ESCAPE in part else part
+
+
+def _lines_of(part: str) -> list[str]:
+    """Return the lines that may count: no blank ones."""
     lines = [line.rstrip() for line in part.splitlines()]
     return [line for line in lines if 0 < len(line) <= _LONGEST_LINE]
 
@@ -110,12 +115,10 @@ class _Summary(NamedTuple):
     begins_a_run: bool
 
 
-def _last_runs(
-    lines: Sequence[str], text: str, ways: Sequence[_Closing], signs: LiteralSet
-) -> dict[str, Sequence[_Figures]]:
+def _last_runs(lines: Sequence[str], ways: Iterable[_Closing]) -> dict[str, Sequence[_Figures]]:
     """Return the figures of the last run of each tool that closed, whichever way it did."""
     runs: dict[str, Sequence[_Summary]] = {}
-    for way in [ways[place] for place in signs.present(text.encode("utf-8", "replace"))]:
+    for way in ways:
         run = _last_run(lines, way)
         earlier = runs.get(way.tool)
         if run and (earlier is None or earlier[-1].place < run[-1].place):
@@ -346,13 +349,15 @@ _RUNNERS: Final = (
         rf"(?:, {_N} (?:skipped|not run|excluded|invalid))*)(?: in [0-9]+ seconds)?",
     ),
 )
-_SIGNS_OF_RUNNERS: Final = LiteralSet([way.sign for way in _RUNNERS])
+_OTHER_SIGNS: Final = ("ok ", "ok\t", "FAIL", "--- ", '"Action":', "1..")
+"""What stands in an output of `go test`, and in TAP."""
+_SIGNS_OF_RUNNERS: Final = LiteralSet([*(way.sign for way in _RUNNERS), *_OTHER_SIGNS])
 
 
 _PASS, _FAIL, _SKIP, _NOTHING = "pass", "fail", "skip", ""
 _GO_TEST: Final = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \([0-9.]+s\)")
 _GO_PACKAGE: Final = re.compile(
-    r"(ok|FAIL)\s+(?![0-9]+\s)(\S+)\s+(?:[0-9.]+s|\(cached\)|\[(?:build|setup) failed\])(\s.*)?"
+    r"(ok|FAIL)[ \t]+(?![0-9]+\s)(\S+)\s+(?:[0-9.]+s|\(cached\)|\[(?:build|setup) failed\])(\s.*)?"
 )
 _NO_TESTS: Final = "[no tests to run]"
 _THE_NEXT: Final = ""
@@ -369,8 +374,6 @@ class _GoEvent(msgspec.Struct, frozen=True, rename="pascal"):
     test: str | None = None
 
 
-_GO_SIGNS: Final = ("--- ", "\nok", "\nFAIL", '"Action":')
-"""Where none of them stands in an output, it is not Go's."""
 _GO_EVENTS: Final = msgspec.json.Decoder(_GoEvent)
 
 
@@ -415,7 +418,6 @@ def _go_events(lines: Sequence[str]) -> Iterator[_GoEvent]:
                 yield event
 
 
-_TAP_SIGN: Final = "\n1.."
 _PLAN: Final = re.compile(r"1\.\.[0-9]{1,9}(?:\s.*)?")
 _TAP_TEST: Final = re.compile(r"(not )?ok ([0-9]{1,9})(?:\s(.*))?")
 _DIRECTIVES: Final = ("# SKIP", "# TODO")
