@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.adapters.histories.own_rows import run_from_json
-from interlock.backtest.hindsight import judged, observations
+from interlock.backtest.hindsight import batches, judged, observations
 from interlock.errors import InputError
+from interlock.model.past_run import PastStep
 from interlock.model.progress_meter import Kind, Observation
 from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Loops, Steps
@@ -68,6 +69,17 @@ def test_a_loop_is_seen_wherever_in_a_long_run_it_begins() -> None:
         rows = [*looks[:before], a_person(f"now build it {before}"), *round_and_round]
         assert judge(rows).stop_at == before + 1 + alone
         assert judge(rows[:before]).scores == judge(rows).scores[:before]
+
+
+def test_few_steps_are_held_at_once_where_they_are_long() -> None:
+    short, long = (
+        PastStep(text="a"),
+        PastStep(tool="Bash", arguments="cat a", result="x" * 3 * 10**6),
+    )
+
+    assert [len(each) for each in batches([short] * 300)] == [128, 128, 44]
+    assert [len(each) for each in batches([long, *[short] * 300, long])] == [128, 128, 46]
+    assert [len(each) for each in batches([long] * 5)] == [2, 2, 1]
 
 
 @given(steps)

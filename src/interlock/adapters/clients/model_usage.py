@@ -121,8 +121,13 @@ class OpencodeTokens(msgspec.Struct, frozen=True):
 
 def _sum(*given: Tokens) -> int:
     """Return how many they are; below nothing where one of them is, which nobody believes."""
-    counts = [each if type(each) is int else round(each or 0) for each in given]
-    return min(0, *counts) or sum(counts)
+    total = 0
+    for each in given:
+        count = each if type(each) is int else round(each or 0)
+        if count < 0:
+            return count
+        total += count
+    return total
 
 
 def _counted(**given: int) -> TokenUsage:
