@@ -6,6 +6,7 @@ Whatever is done is given the same equipment first: what a process judges by, ma
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -91,6 +92,8 @@ def _begin(equip: Callable[[], object]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     _equipment[:] = [equip()]
+    # It stays to the end: nobody need look through it for what can be thrown away.
+    gc.freeze()
 
 
 def _end_with_parent() -> None:
