@@ -55,8 +55,8 @@ def test_another_policy_is_held_against_the_one_that_counts(story: Path) -> None
 
     assert rows[0] == "current policy → new.toml"
     assert "decided again: 2 calls, 2 steps, 1 end of a turn, in 2 runs" in rows
-    assert "confirmations asked 2 0" in rows
-    assert "per 1,000 calls 1,000.0 0.0" in rows
+    assert "confirmations asked, of 2 calls 2 0" in rows
+    assert not any(row.startswith("per 1,000 calls") for row in rows)
     assert "calls denied 0 2" in rows
     assert "1 run that went well would be interrupted" in rows
     assert "that nobody judged, of 1 0 1" in rows
@@ -127,6 +127,19 @@ def test_histories_are_read_instead_of_the_ledger_and_along_with_it(
     assert json.loads(both.stdout)["runs"] == 3
     assert named.exit_code == ExitCode.MISUSED
     assert "there is no run `b1`" in named.stderr
+
+
+def test_of_many_calls_it_says_how_often_it_would_ask(story: Path) -> None:
+    call = {"role": "assistant", "tool": "Bash", "content": "", "result": "done"}
+    lines = ["git push --force origin topic", *(f"ls {number}" for number in range(999))]
+    steps = [{**call, "args": json.dumps({"command": line})} for line in lines]
+    (story / "runs.jsonl").write_text(json.dumps({"run_id": 1, "steps": steps}) + "\n")
+
+    text = interlock("simulate", "runs.jsonl", "--policy", "new.toml").stdout
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+
+    assert "confirmations asked, of 1,000 calls 1 0" in rows
+    assert "per 1,000 calls 1.0 0.0" in rows
 
 
 def test_where_nothing_was_asked_it_says_so(place: str, empty_place: Path) -> None:

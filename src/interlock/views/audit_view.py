@@ -31,8 +31,6 @@ _PERIODS: Final = (
     (1 / 1440, 1 / 1440, "minute"),
 )
 """From so many days on, how many days are one, and its name."""
-_LEAST_CALLS: Final = 1_000
-"""Of fewer calls nothing is told per 1,000."""
 _LEAST_SHORT: Final = 6
 LEAST_MARKS: Final = 20
 """Fewer marks make no percentage."""
@@ -362,7 +360,7 @@ def _share_of_calls(count: int, judged: int) -> str:
     """Return how many calls that is, of those that could be judged."""
     if not judged:
         return "no call could be judged"
-    if judged >= _LEAST_CALLS:
+    if judged >= units.LEAST_CALLS:
         return f"{_per_thousand(count, judged)} per 1,000 calls"
     one_in = round(judged / count) if count else 0
     calls = units.counted(judged, "call")
@@ -371,7 +369,7 @@ def _share_of_calls(count: int, judged: int) -> str:
 
 def _questions(audit: Audit) -> str:
     count, judged = _asked(audit), audit.judged
-    if judged >= _LEAST_CALLS:
+    if judged >= units.LEAST_CALLS:
         return f"{_per_thousand(count, judged)} questions per 1,000 calls"
     calls = units.counted(judged, "call")
     return f"{units.counted(count, 'question')} in {calls}" if judged else ""

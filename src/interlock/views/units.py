@@ -11,6 +11,8 @@ import msgspec
 
 from interlock.model.budget import Amounts, Dimension, Limits
 
+LEAST_CALLS: Final = 1_000
+"""Of fewer calls nothing is told per 1,000."""
 _SECOND: Final = 1_000_000
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _THOUSANDS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))

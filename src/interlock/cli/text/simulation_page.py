@@ -102,9 +102,12 @@ def _counted(count: int, kind: AnswerKind) -> str:
 def _figures(simulation: Simulation) -> Iterator[Row]:
     """Yield what both policies come to, a figure a row."""
     sides = simulation.before, simulation.after
-    if simulation.of_kind(AnswerKind.ACTION):
-        yield _row("confirmations asked", [f"{each.confirmations:,}" for each in sides])
-        yield _row("  per 1,000 calls", [f"{each.confirmations_per_thousand:,}" for each in sides])
+    if calls := simulation.of_kind(AnswerKind.ACTION):
+        name = f"confirmations asked, of {units.counted(calls, 'call')}"
+        yield _row(name, [f"{each.confirmations:,}" for each in sides])
+        if calls >= units.LEAST_CALLS:
+            rates = [f"{each.confirmations_per_thousand:,}" for each in sides]
+            yield _row("  per 1,000 calls", rates)
         yield _row("calls denied", [f"{each.denials:,}" for each in sides])
     of = f"runs paused or stopped, of {simulation.runs:,}"
     yield _row(of, [f"{each.runs_held():,}" for each in sides])
