@@ -102,6 +102,18 @@ def test_the_same_moment_has_the_same_name_in_every_audit() -> None:
     assert len({each.id for each in first.moments}) == 2
 
 
+def test_of_many_moments_the_worst_are_kept() -> None:
+    pushes = [a_call(f"git push --force origin b{number}", line=number) for number in range(60)]
+    steps = [*pushes[:30], a_call("rm -rf ~", line=99), *pushes[30:]]
+
+    found = audit(*steps)
+
+    assert found.counts == {MomentKind.ACTION: 61}
+    assert len(found.moments) == 25
+    assert [each.text for each in found.moments if each.decision == "block"] == ["rm -rf ~"]
+    assert sorted(each.step for each in found.moments) == [each.step for each in found.moments]
+
+
 def test_a_credential_in_a_command_is_told_and_never_shown() -> None:
     secret = from_template("ghp_[A-Za-z0-9]{36}", 1)
     found = audit(a_person("deploy"), a_call(f"export DEPLOY_TOKEN={secret} && ./deploy.sh"))

@@ -169,7 +169,8 @@ def test_a_half_written_journal_is_gone_on_with(many: Path, state: Path, kept: i
 def test_damaged_lines_of_the_journal_are_read_anew(many: Path, state: Path) -> None:
     whole = audit(many)
     lines = (state / _JOURNAL).read_bytes().splitlines(keepends=True)
-    (state / _JOURNAL).write_bytes(b"".join([b"{garbage\n", *lines[3:], lines[5], b"\xff\n"]))
+    broken = [b"{garbage\n", lines[0].replace(b'"path":"', b'"path":"\xc3'), b"\xff\n"]
+    (state / _JOURNAL).write_bytes(b"".join([*broken, *lines[3:], lines[5]]))
 
     assert sums(audit(many)) == sums(whole)
 
@@ -258,7 +259,7 @@ def test_nothing_to_read_on_this_computer() -> None:
 def _bad(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     empty = tmp_path / "empty"
     empty.mkdir()
-    yield empty, "no history of a known format was found"
+    yield empty, "that can be read: expected a file of one of these formats"
     other = tmp_path / "notes.txt"
     other.write_text("hello\n")
     yield other, "of no format that is known"
@@ -426,6 +427,19 @@ def test_a_torn_mark_harms_no_other(histories: Path, state: Path) -> None:
     assert len((state / "marks.jsonl").read_bytes().splitlines()) == 3
 
 
+def test_half_a_character_harms_no_other(histories: Path, state: Path) -> None:
+    first, second, *_ = audit(histories)["moments"]
+    interlock("audit", "mark", first["id"], "right")
+    interlock("audit", "mark", second["id"], "wrong")
+    marks, kept = state / "marks.jsonl", max(state.glob("*.json"))
+    marks.write_bytes(marks.read_bytes().replace(b'"by":"', b'"by":"\xc3', 1))
+    audit(histories)
+    kept.write_bytes(kept.read_bytes().replace(b'"version":"', b'"version":"\xc3'))
+
+    assert interlock("audit", "show").stdout.count("marked ") >= 1
+    assert kept.stem not in interlock("audit", "list").stdout
+
+
 @pytest.mark.parametrize("word", [[], ["show"]])
 def test_no_history_is_written_over(word: Sequence[str], histories: Path) -> None:
     audit(histories)
@@ -461,12 +475,12 @@ def test_a_file_that_is_no_report_is_not_lost(
     audit(histories)
     words = ["audit", "show"] if show else ["audit", str(histories)]
     page = tmp_path / "page.html"
-    page.write_text("<p>my thesis</p>")
+    page.write_text("<p>my thesis on the Interlock audit report</p>")
     refused = interlock(*words, "--html", str(page))
 
     assert refused.exit_code == 2
     assert "is no such file of Interlock: name another, or replace it" in refused.stderr
-    assert page.read_text() == "<p>my thesis</p>"
+    assert page.read_text() == "<p>my thesis on the Interlock audit report</p>"
     assert interlock(*words, "--html", str(page), "--force").exit_code == 0
     assert interlock(*words, "--html", str(page)).exit_code == 0, "its own it replaces"
 

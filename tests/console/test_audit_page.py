@@ -233,6 +233,19 @@ def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: P
         assert findings(opened.page) == []
 
 
+def test_of_loops_that_are_not_kept_it_does_not_promise_to_show_them():
+    loop = a_moment(7, kind=MomentKind.LOOP, decision="pause", steps=9)
+    eight = tuple(replace(loop, id=f"0{number}") for number in range(8))
+
+    kept, counted = (
+        html_report(an_audit(moments=eight, counts={MomentKind.LOOP: count}), {})
+        for count in (8, 300)
+    )
+
+    assert "3 more loops, 9.80 M tokens. Show all 8" in kept
+    assert "295 more loops, 9.80 M tokens. Show 3; the others are only counted" in counted
+
+
 def test_the_file_needs_nothing_beyond_the_base_install(tmp_path: Path):
     kept = AuditFolder(tmp_path).keep(an_audit())
     code = f"""

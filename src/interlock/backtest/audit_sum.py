@@ -68,7 +68,7 @@ class AuditSum:
             kept = self._moments[moment.kind]
             kept.append(moment)
             if len(kept) > 2 * _SPARE * _MOST_OF_A_KIND:
-                self._moments[moment.kind] = _worst(kept, _SPARE * _MOST_OF_A_KIND)
+                self._moments[moment.kind] = worst(kept, _SPARE * _MOST_OF_A_KIND)
 
     def add_unread(self, unread: Iterable[Unread], *, unlisted: int = 0) -> None:
         """Add what could not be read, and how much more of it is only counted."""
@@ -115,7 +115,8 @@ def _order(moment: Moment) -> tuple[int, int, str]:
     return -moment.weight, -(moment.at or 0), moment.id
 
 
-def _worst(moments: Iterable[Moment], most: int) -> list[Moment]:
+def worst(moments: Iterable[Moment], most: int) -> list[Moment]:
+    """Return those that weigh most, the worst first."""
     return heapq.nsmallest(most, moments, key=_order)
 
 

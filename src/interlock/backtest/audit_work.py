@@ -139,7 +139,7 @@ def _lines(path: Path, only: frozenset[int] | None = None) -> Iterator[tuple[int
         offset = 0
         for line in file:
             if only is None or offset in only:
-                with suppress(msgspec.DecodeError):
+                with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     yield offset, msgspec.json.decode(line, type=_Line)
             offset += len(line)
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from interlock.backtest.audit_sum import worst
 from interlock.backtest.hindsight import Watched, batches, watched
 from interlock.backtest.turn_ends import TurnEnd, TurnEnds, failed_tests
 from interlock.model.action import Action, ToolAction, line_of, summary_of
@@ -35,7 +36,7 @@ from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.records.prices import Prices, SteadyPrices
 
 _MOST_MOMENTS: Final = 25
-"""So many of one kind are kept of a run; all of them are counted."""
+"""So many of one kind are kept of a run, the worst; all of them are counted."""
 _LONGEST_TEXT: Final = 400
 _LONGEST_WORDS: Final = 160
 _CLOSING: Final = 16_000
@@ -155,7 +156,7 @@ class _Auditor:
         self._decisions: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
         self._counts: Counter[MomentKind] = Counter()
-        self._moments: list[Moment] = []
+        self._moments: dict[MomentKind, list[Moment]] = {kind: [] for kind in MomentKind}
         self._held: _Hold | None = None
         self._last_call: _Answer | None = None
         self._turn_ends = TurnEnds(run.model)
@@ -185,6 +186,7 @@ class _Auditor:
         """Return what it came to, once all of it was seen."""
         self._judge_end(self._turn_ends.end(), None)
         self._let_go()
+        kept = [each for found in self._moments.values() for each in worst(found, _MOST_MOMENTS)]
         return RunAudit(
             client=self._run.client,
             began_at=self._first,
@@ -202,7 +204,7 @@ class _Auditor:
             tested=self._has_tested,
             burnt=self._burnt,
             burnt_micro_usd=self._burnt_micro_usd,
-            moments=tuple(self._moments),
+            moments=tuple(sorted(kept, key=lambda each: each.step)),
         )
 
     def _pay(self, step: PastStep) -> None:
@@ -348,8 +350,6 @@ class _Auditor:
         **told: object,
     ) -> None:
         self._counts[kind] += 1
-        if self._counts[kind] > _MOST_MOMENTS:
-            return
         at = place or self._place
         run = self._run
         named = f"{run.client}\0{run.id}\0{step.line or at}\0{at}\0{kind.value}\0{rule}"
@@ -367,7 +367,10 @@ class _Auditor:
             "at": step.at,
             **told,
         }
-        self._moments.append(Moment(**fields))  # pyright: ignore[reportArgumentType] - as named
+        kept = self._moments[kind]
+        kept.append(Moment(**fields))  # pyright: ignore[reportArgumentType] - as named
+        if len(kept) > 2 * _MOST_MOMENTS:
+            self._moments[kind] = worst(kept, _MOST_MOMENTS)
 
     def _words(self, text: str, *, from_end: bool = True) -> str:
         """Return the words that matter of a text, in one line and without credentials."""

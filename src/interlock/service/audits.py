@@ -51,7 +51,7 @@ class AuditFolder:
     def audits(self) -> Iterator[Audit]:
         """Yield every audit that is kept, the newest first; one that cannot be read is left out."""
         for path in self._files():
-            with suppress(OSError, msgspec.DecodeError):
+            with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
                 yield msgspec.json.decode(path.read_bytes(), type=Audit)
 
     def latest(self) -> Audit | None:
@@ -107,7 +107,7 @@ class AuditFolder:
             return {}
         found: dict[str, Marked] = {}
         for line in lines:
-            with suppress(msgspec.DecodeError):
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):
                 marked = msgspec.json.decode(line, type=Marked)
                 found[marked.moment.id] = marked
         return {key: each for key, each in found.items() if each.mark is not Mark.NONE}

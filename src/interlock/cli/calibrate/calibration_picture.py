@@ -10,7 +10,7 @@ from typing import Final
 from interlock.backtest.calibrate.calibration import Calibration, Point
 from interlock.backtest.calibrate.calibration_report import CalibrationReport
 
-OWN_PICTURE: Final = "Interlock calibration curve"
+OWN_PICTURE: Final = "<metadata>Interlock calibration curve</metadata>"
 """Every picture says so of itself: by that it is known again."""
 _PANEL: Final = 330
 _HIGH: Final = 300
@@ -61,7 +61,7 @@ def _lines(panels: list[tuple[str, Calibration]]) -> Iterator[str]:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_TOP + _HIGH + 60}"'
         ' role="img" aria-label="caught against held by mistake, by threshold">'
     )
-    yield f"<metadata>{OWN_PICTURE}</metadata>"
+    yield OWN_PICTURE
     yield f"<style>{_STYLE}</style>"
     for place, (title, found) in enumerate(panels):
         left = _LEFT + place * _APART

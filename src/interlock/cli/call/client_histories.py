@@ -10,8 +10,13 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from interlock.adapters.known_histories import CLIENT_READERS
+from interlock.adapters.known_histories import CLIENT_READERS, known_readers
+from interlock.errors import InputError
+from interlock.model.past_run import Unread
+
+_MOST_REASONS: Final = 5
 
 
 def usual_places() -> Sequence[Path]:
@@ -26,6 +31,16 @@ def _may_be_there(place: Path) -> bool:
         return place.exists()
     except OSError:
         return True
+
+
+def no_history(places: Sequence[Path], unread: Sequence[Unread]) -> InputError:
+    """Return the complaint that some places hold nothing that can be read, and why."""
+    looked = ", ".join(f"`{place}`" for place in places)
+    reasons = [f"`{each.path}`: {each.reason}" for each in unread[:_MOST_REASONS]]
+    formats = ", ".join(each.name for each in known_readers())
+    expected = f"expected a file of one of these formats, or a folder of them: {formats}"
+    why = "; ".join(reasons) or expected
+    return InputError(f"there is no history in {looked} that can be read: {why}")
 
 
 def histories_instead(call: str, *more: str) -> str:

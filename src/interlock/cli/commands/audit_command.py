@@ -16,7 +16,7 @@ from interlock import settings
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.audit_work import work
 from interlock.backtest.history_files import HistoryFile, found_files, read_places
-from interlock.cli.call.client_histories import usual_places
+from interlock.cli.call.client_histories import no_history, usual_places
 from interlock.cli.call.command_names import OWN, Own, OwnCommand
 from interlock.cli.call.options import (
     chosen_policy,
@@ -32,14 +32,12 @@ from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.model.audit import Audit, Mark
-from interlock.model.past_run import Unread
 from interlock.service.audits import AuditFolder
 from interlock.views import units
 from interlock.views.audit_view import audit_view
 
 _LONG: Final = 8 * 2**20
 """From so many bytes on a bar shows how far it is."""
-_MOST_REASONS: Final = 5
 _MICRO: Final = 1_000_000
 _ABOUT: Final = """\
 Audit past sessions: what would have been asked or stopped.
@@ -87,7 +85,12 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int) -> 
     _check_is_free(html)
     files, unread = found_files(places, readers)
     if not files:
-        raise InputError(_nothing_found(places, unread, are_named=bool(paths)))
+        if paths or unread:
+            raise no_history(places, unread)
+        raise InputError(
+            "no history of an agent was found on this computer: name a file or a folder, as in"
+            " `interlock audit PATH`"
+        )
     kept = AuditFolder(settings.current_audit_folder())
     _tell_of_places(files, places)
     try:
@@ -203,17 +206,6 @@ def _check_is_free(html: Path | None) -> None:
         from interlock.server.markup.audit_document import OWN_REPORT  # noqa: PLC0415 - few want it
 
         check_is_free(html, own=OWN_REPORT)
-
-
-def _nothing_found(places: Sequence[Path], unread: Sequence[Unread], *, are_named: bool) -> str:
-    if not are_named:
-        return (
-            "no history of an agent was found on this computer: name a file or a folder, as in"
-            " `interlock audit PATH`"
-        )
-    reasons = [f"`{each.path}`: {each.reason}" for each in unread[:_MOST_REASONS]]
-    looked = ", ".join(f"`{place}`" for place in places)
-    return "; ".join(reasons) or f"no history of a known format was found in {looked}"
 
 
 def _tell_of_places(files: Sequence[HistoryFile], places: Sequence[Path]) -> None:

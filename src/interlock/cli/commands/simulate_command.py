@@ -12,7 +12,7 @@ import click
 from interlock.adapters.known_histories import known_readers
 from interlock.backtest.history_files import HistoryFile, found_files
 from interlock.backtest.simulation_work import simulate
-from interlock.cli.call.client_histories import histories_instead
+from interlock.cli.call.client_histories import histories_instead, no_history
 from interlock.cli.call.duration import PastMoment
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
@@ -136,16 +136,9 @@ def _runs(rows: Rows, run: str | None, since: int) -> Sequence[RunRow]:
 
 def _histories(paths: Sequence[Path], tally: Tally) -> Sequence[HistoryFile]:
     """Return the histories in some places; InputError where there is none at all."""
-    readers = known_readers()
-    files, unread = found_files(paths, readers)
+    files, unread = found_files(paths, known_readers())
     for each in unread:
         tally.note_unread(each)
     if paths and not files:
-        places = ", ".join(f"`{each}`" for each in paths)
-        why = "; ".join(f"{each.path}: {each.reason}" for each in unread[:3])
-        formats = ", ".join(each.name for each in readers)
-        raise InputError(
-            f"there is no history in {places} that can be read: "
-            + (why or f"expected a file of one of these formats, or a folder of them: {formats}")
-        )
+        raise no_history(paths, unread)
     return files

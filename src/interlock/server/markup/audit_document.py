@@ -28,7 +28,8 @@ STYLE: Final = Path(__file__).parent.parent / "static" / "console.css"
 _LONG: Final = 240
 """What is longer is folded: its beginning tells what it is."""
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
-OWN_REPORT: Final = "Interlock audit report"
+OWN_REPORT: Final = element("meta", name="generator", content="Interlock audit report")
+"""What tells a report of ours from any other page."""
 """Every report says so of itself: by that it is known again."""
 _MARKS: Final = ((Mark.RIGHT, "Right"), (Mark.WRONG, "Wrong"))
 
@@ -62,7 +63,7 @@ def html_report(audit: Audit, marks: Mapping[str, Marked]) -> str:
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", name="generator", content=OWN_REPORT),
+        OWN_REPORT,
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
@@ -240,8 +241,10 @@ class _Document:
         about = "tokens after the point where the run would have been paused"
         parts = [self._loop_table(listed.first, "Loops")] if listed.first else []
         if listed.more:
-            summary = element("summary", f"{self._view.other_loops}. Show all {listed.count:,}")
             table = self._loop_table(listed.more, "More loops")
+            shown = f"{len(listed.more):,}; the others are only counted"
+            shown = shown if listed.unlisted else f"all {listed.count:,}"
+            summary = element("summary", f"{self._view.other_loops}. Show {shown}")
             parts.append(element("details", summary, table, class_="rest"))
         elif self._view.other_loops:
             parts.append(element("footer", f"{self._view.other_loops}, counted but not kept."))
