@@ -75,6 +75,12 @@ class AuditedMoment(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.moment.why} (it failed)" if self.moment.failed else self.moment.why
 
     @property
+    def then(self) -> str:
+        """What came of a turn that ended too early."""
+        typed = f", until a person typed “{self.moment.then}”" if self.moment.then else ""
+        return f"then nothing{typed}"
+
+    @property
     def about(self) -> str:
         """Where and when, in one line."""
         return " · ".join(filter(None, (self.project, f"session {self.session}", self.when)))

@@ -71,8 +71,8 @@ def moments_lines(view: AuditView) -> Iterator[Line]:
         for moment in listed.every:
             yield from moment_lines(moment)
     yield ()
-    if unkept := sum(each.unlisted for each in found.values()):
-        left = f"{units.counted(unkept, 'more moment')} counted but not kept"
+    if view.unkept:
+        left = f"{units.counted(view.unkept, 'more moment')} counted but not kept"
         why = "of each kind and each session the worst are kept, of those alike the latest"
         yield from wrapped_lines((), f"{left}: {why}", Tone.CAREFUL)
     if any(each.every for each in found.values()):
@@ -100,8 +100,7 @@ def moment_lines(each: AuditedMoment) -> Iterator[Line]:
 def _notes(each: AuditedMoment) -> Iterator[tuple[str, Tone]]:
     moment = each.moment
     if moment.kind is MomentKind.EARLY_STOP:
-        typed = f", until a person typed “{moment.then}”" if moment.then else ""
-        yield f"{moment.why}, then nothing{typed}", Tone.PLAIN
+        yield f"{moment.why}, {each.then}", Tone.PLAIN
     else:
         yield each.why, Tone.PLAIN
     if moment.instead:

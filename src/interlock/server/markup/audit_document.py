@@ -316,10 +316,7 @@ class _Document:
 
     def _quote(self, each: AuditedMoment) -> Html:
         moment = each.moment
-        came = moment.why
-        if moment.kind is MomentKind.EARLY_STOP:
-            typed = f", until a person typed “{moment.then}”" if moment.then else ""
-            came = f"then nothing{typed}"
+        came = each.then if moment.kind is MomentKind.EARLY_STOP else moment.why
         words = element("div", "“", element("bdi", moment.text), "”")
         about = joined([f"{each.about} · ", said(came, capital=False)])
         meta = element("span", about, class_="meta", title=moment.run)
