@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from effort import examples
 from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.affected_paths import Unknown
+from interlock.commands.sql.graph_text import changed_fields
 from interlock.model.action import ToolAction
 from interlock.policy.actions.calls.found_payloads import NOTHING
 from interlock.policy.actions.calls.tool_vocabulary import is_plural
@@ -602,6 +605,7 @@ def test_a_call_that_is_not_searched_holds_nothing_that_a_search_would_find(
         ("Bash", {"command": "git log", **{f"n{number}": number for number in range(64)}}),
         ("Read", {"file_path": "a.py", "pattern": "password"}),
         ("Read", {"file_path": ["a.py"]}),
+        ("Bash", {"command": f"echo {'a' * 70_000}"}),
     ],
 )
 def test_a_call_that_says_more_is_searched(tool: str, params: dict[str, object]) -> None:
@@ -621,3 +625,37 @@ def test_what_is_known_without_a_search_is_not_searched(
 ) -> None:
     assert _call(tool, params).found is NOTHING
     assert _call(tool, {**params, "zz": []}).found is not NOTHING
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [
+        ("git_push_update", {"text": "origin main", "force": True}),
+        ("kubectl_apply", {"text": "a b", "prune": True}),
+    ],
+)
+def test_a_tool_that_writes_and_carries_only_a_line_is_searched(
+    tool: str, params: dict[str, object]
+) -> None:
+    own = '[[tools.carriers]]\ntools = ["git_*", "*_apply"]\ncommand = ["text"]\n'
+
+    call = inspect(ToolAction(name=tool, params=params), gates_with(own)).call
+
+    assert call is not None
+    assert call.found.guesses
+
+
+@pytest.mark.parametrize("size", [60_000, 1_000_000])
+@pytest.mark.parametrize("hostile", ['"\\', '\\"', '"""a', '"', "{", "a{"])
+def test_a_document_that_never_ends_is_read_once(hostile: str, size: int) -> None:
+    text = 'mutation{a "' + hostile * (size // len(hostile))
+
+    # Whoever reads it again from every quote on takes hours.
+    changed_fields(text)
+    _call("Bash", {"command": "ls -la", "description": text}).found  # noqa: B018 - it comes to an end
+
+
+def test_a_name_that_is_no_text_is_read_as_one() -> None:
+    params = cast("dict[str, object]", {"file_path": "a.py", "content": "x", 1: "y"})
+
+    assert _lines("Write", params) == [None]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# INVARIANT: nothing is read twice, however long it is and whatever stays open.
 _TOKEN: Final = re.compile(
-    r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|#[^\n]*|\.\.\.|[@$]?[_A-Za-z]\w*|[^\s,]'
+    r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*+"|#[^\n]*|\\"|\.\.\.|[@$]?[_A-Za-z]\w*|[^\s,]'
 )
 _NAME: Final = re.compile(r"[_A-Za-z]\w*")
 _MUTATION: Final = "mutation"
 _SPREAD: Final = ("...", "on")
-# INVARIANT: nothing is read twice, however long it is and whatever stays open.
 _ASIDE: Final = (
     r"""(?s)'(?:\\.|[^'\\])*+'?|"(?:\\.|[^"\\])*+"?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*+"""
 )

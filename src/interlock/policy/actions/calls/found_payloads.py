@@ -14,6 +14,7 @@ from interlock.policy.actions.calls.json_text import object_or_list
 from interlock.policy.actions.calls.payload import Payload, is_patch
 from interlock.policy.actions.calls.tool_vocabulary import Role
 
+LONGEST_CODE: Final = 65_536
 _MOST_ENTRIES: Final = 64
 _NUMBERS: Final = frozenset((int, float, bool, type(None)))
 _COMMAND: Final = frozenset(("command",))
@@ -58,10 +59,11 @@ def is_known_whole(
 
     INVARIANT: a search would find nothing then. Where in doubt it is to be made.
     """
-    if not role.does_one_thing or role.reads is bool(carried) or len(params) > _MOST_ENTRIES:
-        return False
     expected = _COMMAND if role.runs else _PATH
     taken: list[str | None] = [each.command if role.runs else each.path for each in carried]
+    is_known = not carried if role.reads else any(taken)
+    if not is_known or not role.does_one_thing or len(params) > _MOST_ENTRIES:
+        return False
     for name, value in params.items():
         if type(value) in _NUMBERS:
             continue
@@ -80,5 +82,7 @@ def is_known_whole(
 
 
 def _says_more(text: str) -> bool:
-    """Whether something else stands in a text: JSON, a patch, or what changes data."""
+    """Whether something else may stand in a text: JSON, a patch, or what changes data."""
+    if len(text) > LONGEST_CODE:
+        return True
     return object_or_list(text) is not None or is_patch(text) or bool(changed_fields(text))

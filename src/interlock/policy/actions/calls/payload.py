@@ -111,7 +111,7 @@ def _edits(params: Mapping[str, object], carrier: Carrier) -> Iterator[Payload]:
             old=old,
             changed=changed,
             removes=only_a_path and not arrives,
-            arrival=next((_text(params[name]) for name in params if is_arrival(name)), None),
+            arrival=next((_text(params[name]) for name in params if is_arrival(str(name))), None),
         )
     pairs = _first(params, carrier.edits)
     if isinstance(pairs, list):

@@ -21,7 +21,7 @@ from interlock.commands.sql.graph_text import changed_fields, deletes_all
 from interlock.commands.sql.sql_script import holds_sql, looks_like_sql
 from interlock.model.unchanged_lines import changed_lines
 from interlock.model.verdict import Decision
-from interlock.policy.actions.calls.found_payloads import Found
+from interlock.policy.actions.calls.found_payloads import LONGEST_CODE, Found
 from interlock.policy.actions.calls.json_text import name_given_twice, object_or_list
 from interlock.policy.actions.calls.parameter_parts import (
     UNSEEN,
@@ -59,7 +59,6 @@ from interlock.policy.actions.calls.tool_vocabulary import Role, Vocabulary, is_
 
 _MOST_NODES: Final = 20_000
 _MOST_LINES: Final = 128
-_LONGEST_CODE: Final = 65_536
 _PROMPT: Final = re.compile(r"(?m)^[ \t]*[$%#] (?=\S)")
 _FENCE: Final = re.compile(r"\s*```[ \t]*\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
 _IMPORT: Final = re.compile(r"\s*(?:import|from)\s+\w[\w.]*(?:\s+import\s|\s*[;,\n])")
@@ -335,7 +334,7 @@ class _Search:
 
     def _spoken(self, text: str, node: _Node) -> None:
         """Read code or statements, unless they are longer than anybody looks through."""
-        if len(text) > _LONGEST_CODE:
+        if len(text) > LONGEST_CODE:
             self._is_excessive = True
         elif "code" in node.kinds:
             self._code(text, node)
@@ -390,7 +389,7 @@ class _Search:
         kinds, role = node.kinds, node.role
         if role.sends and not kinds & {"content", "old"} and is_sent(node.name, text):
             self._sent[path_of(text)] = None
-        if not role.writes and len(text) <= _LONGEST_CODE:
+        if not role.writes and len(text) <= LONGEST_CODE:
             self._document(text)
         if not kinds & UNSEEN:
             if is_patch(text, whole=role.runs):
@@ -433,7 +432,7 @@ class _Search:
 
     def _by_value(self, text: str, node: _Node) -> None:
         """Look at a text that could be anything: only what is unmistakable counts."""
-        fence = _FENCE.fullmatch(text[:_LONGEST_CODE])
+        fence = _FENCE.fullmatch(text[:LONGEST_CODE])
         line = _PROMPT.sub("", text if fence is None else fence[1])
         if _IMPORT.match(line):
             self._guess(fed(_BOTH[0], line), node, Decision.BLOCK)
