@@ -227,6 +227,57 @@ def test_a_sub_agent_hears_no_person(rollout: Path, about: dict[str, Any]) -> No
     assert run.said == [("assistant", "Did it.")]
 
 
+def copied(own: dict[str, Any], turn: str | None) -> list[Any]:
+    """Return a rollout that begins with a copy of another, and then has a turn of its own."""
+    return [
+        entry("session_meta", id=SESSION, cwd=WORK, **own),
+        entry("session_meta", id=PARENT, cwd="/elsewhere"),
+        entry("turn_context", cwd="/elsewhere", model="old", turn_id=PARENT),
+        said("user", "fix it"),
+        call("c1", cmd="ls"),
+        answer("c1", "a"),
+        counts(120, 120),
+        entry("turn_context", cwd="/elsewhere", model="older", turn_id="9"),
+        entry("turn_context", cwd=WORK, model="new", turn_id=turn),
+        counts(120, 120),
+        said("user", "now that"),
+        call("c2", cmd="make"),
+        counts(240, 120),
+        entry("session_meta", id=PARENT, cwd="/elsewhere"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "parent", "words"),
+    [
+        ({"parent_thread_id": PARENT, "forked_from_id": PARENT}, PARENT, []),
+        ({"forked_from_id": PARENT}, None, [("user", "now that")]),
+    ],
+)
+def test_what_another_session_did_is_left_to_its_rollout(
+    rollout: Path, own: dict[str, Any], parent: str | None, words: list[Any]
+) -> None:
+    written(rollout, copied(own, SESSION))
+
+    found = read(READER, rollout)
+
+    run = found.only
+    assert (run.head.id, run.head.parent, found.unread) == (SESSION, parent, [])
+    assert (run.head.workspace, run.head.model) == (WORK, "new")
+    assert (run.said, run.tokens) == (words, 120)
+    assert [asked(step)[1]["command"] for step in run.calls] == ["make"]
+
+
+@pytest.mark.parametrize("turn", [None, PARENT, "018f2b1c-3ea8-4410-9a32-5c59a33c9fe5"])
+def test_a_copy_of_which_nobody_knows_the_end_is_read(rollout: Path, turn: str | None) -> None:
+    written(rollout, copied({"parent_thread_id": PARENT}, turn))
+
+    run = read(READER, rollout).only
+
+    assert (run.head.id, run.head.parent, run.said) == (SESSION, PARENT, [])
+    assert (len(run.calls), run.tokens) == (2, 240)
+
+
 def test_the_oldest_rollouts_have_no_envelopes(rollout: Path) -> None:
     parts = [{"type": "input_text", "text": "fix it"}]
     written(

@@ -2,8 +2,10 @@
 
 Its tools are named otherwise there than its hooks name them, and one is never asked about: what
 is typed into a process that is open. It counts tokens from the beginning on, and says the same
-again whenever a limit changes. A sub-agent that is begun with what was said before has a copy of
-that in its rollout: it is found twice then.
+again whenever a limit changes. A fork, or a sub-agent that is begun with what was said before, has
+a copy of the other rollout in its own, behind its own head and with that of the other. Its first
+turn of its own is known by its name, in which the moment stands; where turns have no such names,
+the copy is found twice.
 """
 
 from __future__ import annotations
@@ -57,6 +59,8 @@ _MARKS: Final = (
 """The last three are all there is in the oldest rollouts."""
 _TOLD: Final = ("session_meta", "turn_context")
 _SESSION: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_DATED: Final = re.compile(r"([0-9a-f]{8}-[0-9a-f]{4})-7")
+"""How a name begins in which a moment stands, so that later ones are greater (UUID version 7)."""
 _MACHINE: Final = re.compile(
     r"\s*(?:<(?!turn_aborted)(?:[a-z]+(?:[_ ][a-z]+)+|skill|INSTRUCTIONS)\b[^>]*>"
     r"|# AGENTS\.md instructions)"
@@ -115,6 +119,7 @@ class _About(msgspec.Struct):
     model: str | None = None
     parent_thread_id: str | None = None
     source: object = None
+    turn_id: str | None = None
 
 
 _LINE: Final = msgspec.json.Decoder(_Line)
@@ -127,6 +132,8 @@ class _Head(msgspec.Struct):
     workspace: str | None = None
     parent: str | None = None
     model: str | None = None
+    begins: int = 0
+    """The line from which on it is its own: before that stands a copy of another session."""
 
 
 class CodexHistory(msgspec.Struct, frozen=True):
@@ -166,8 +173,9 @@ class CodexHistory(msgspec.Struct, frozen=True):
 def _head(path: Path) -> _Head | None:
     """Return what is known of a session before its first step; None where it has none."""
     found: _Head | None = None
+    is_named = is_copied = False
     for number, line in decoded_lines(path, _LINE, _MARKS, unheard):
-        if number > _HEAD_LINES:
+        if number > _HEAD_LINES and not is_copied:
             break
         if found is None:
             found = _Head(id=_id_in(path))
@@ -177,14 +185,29 @@ def _head(path: Path) -> _Head | None:
             continue
         if about is None:
             continue
+        if line.type == "session_meta" and is_named:
+            is_copied = is_copied or about.id != found.id
+            continue
         if line.type == "session_meta":
+            is_named = True
             found.id = about.id or found.id
             found.parent = about.parent_thread_id or _parent_in(about.source)
+        elif is_copied and _is_later(about.turn_id, found.id):
+            found.begins = number
+            found.workspace = about.cwd or found.workspace
+            found.model = about.model or found.model
+            break
         found.workspace = found.workspace or about.cwd
         found.model = found.model or about.model
-        if found.workspace and found.model:
+        if found.workspace and found.model and not is_copied:
             break
     return found
+
+
+def _is_later(turn: str | None, session: str) -> bool:
+    """Return whether a turn was begun in this session: its name is not older than that."""
+    begun, since = _DATED.match(turn or ""), _DATED.match(session)
+    return begun is not None and since is not None and begun[1] >= since[1]
 
 
 def _id_in(path: Path) -> str:
@@ -210,6 +233,7 @@ class _Fold:
         self._workspace = head.workspace
         self._is_sub_agent = head.parent is not None
         self._model = head.model
+        self._begins = head.begins
         self._turns = 0
         self._is_answered = True
         """Whether the model has been heard to the end: what it says next is another turn."""
@@ -218,13 +242,15 @@ class _Fold:
     def hear(self, number: int, line: _Line) -> None:
         item: _Item | None = line
         match line.type:
-            case "turn_context":
-                self._goes_on(decoded(line.payload, _ABOUT))
-                return
             case "event_msg":
                 if b'"token_count"' not in bytes(line.payload):
                     return
                 item = decoded(line.payload, _ITEM)
+            case _ if number < self._begins:
+                return
+            case "turn_context":
+                self._goes_on(decoded(line.payload, _ABOUT))
+                return
             case "response_item":
                 item = decoded(line.payload, _ITEM)
             case _:
