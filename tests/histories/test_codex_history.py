@@ -362,3 +362,46 @@ def test_what_is_not_told_of_a_count_is_nothing(rollout: Path) -> None:
     found = read(READER, rollout)
 
     assert (found.only.tokens, found.unread) == (100, [])
+
+
+def test_a_call_of_which_nothing_else_is_told_is_counted_as_well(rollout: Path) -> None:
+    used = [
+        counts(0, 20),
+        counts(100, 100),
+        call("c", cmd="x"),
+        counts(200, 100),
+        answer("c", "a"),
+        counts(350, 150),
+        counts(350, 150),
+        said("user", "go on"),
+        counts(400, 50),
+        said("assistant", "Done."),
+        counts(450, 50),
+    ]
+    written(rollout, [META, *used])
+
+    run = read(READER, rollout).only
+
+    assert [step.tokens for step in run.steps] == [200, None, 250]
+
+
+TOTALS: list[dict[str, Any]] = [
+    {"input_tokens": 50},
+    {"input_tokens": 100, "total_tokens": None},
+    {"input_tokens": 100, "total_tokens": 150.0},
+    {"input_tokens": 100, "total_tokens": 200},
+]
+
+
+def test_totals_that_are_told_otherwise_are_told_apart(rollout: Path) -> None:
+    lines: list[Any] = [META]
+    for total in TOTALS:
+        counted = counts(0, 50)
+        counted["payload"]["info"]["total_token_usage"] = total
+        lines += [said("assistant", "so"), counted, counted]
+    written(rollout, lines)
+
+    found = read(READER, rollout)
+
+    assert [step.tokens for step in found.only.steps] == [50, 50, 50, 50]
+    assert found.unread == []

@@ -37,7 +37,7 @@ class CodexUsage(msgspec.Struct, frozen=True):
     output_tokens: Tokens = 0
     cached_input_tokens: Tokens = 0
     cache_write_input_tokens: Tokens = 0
-    total_tokens: int = 0
+    total_tokens: Tokens = 0
 
     def counted(self) -> TokenUsage:
         """Return it as everybody counts."""

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from interlock.adapters.clients.client_event import action_of, is_our_own, open_todos, text_of
-from interlock.adapters.clients.model_usage import CodexCount
+from interlock.adapters.clients.model_usage import CodexCount, CodexUsage
 from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
@@ -237,7 +237,7 @@ class _Fold:
         self._turns = 0
         self._is_answered = True
         """Whether the model has been heard to the end: what it says next is another turn."""
-        self._total: int = 0
+        self._total: CodexUsage = CodexUsage()
 
     def hear(self, number: int, line: _Line) -> None:
         item: _Item | None = line
@@ -277,7 +277,7 @@ class _Fold:
                 result, failed, ran = _outcome(item.output)
                 self.queue.answered(item.call_id or "", result, failed=failed, ran=ran)
             case "token_count" if item.info is not None:
-                self._counted(item.info)
+                self._counted(item.info, at, number)
             case _:
                 pass
 
@@ -288,10 +288,12 @@ class _Fold:
         turn.model = self._model
         return turn
 
-    def _counted(self, info: CodexCount) -> None:
-        total = info.total_token_usage.total_tokens
-        turn, usage = self.queue.latest, counted(info.last_token_usage)
-        if total != self._total and turn is not None and usage is not None:
+    def _counted(self, info: CodexCount, at: int | None, number: int) -> None:
+        total, usage = info.total_token_usage, counted(info.last_token_usage)
+        if total != self._total and usage is not None and number >= self._begins:
+            turn, self._is_answered = self.queue.latest, True
+            if turn is None or turn.usage is not None:
+                turn = self._turn(at, number)  # nothing else is told of it
             turn.counts(usage)
         self._total, self._is_answered = total, True
 
