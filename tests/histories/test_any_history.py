@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 import tempfile
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from histories.written_history import read, written
 from interlock.adapters.known_histories import CLIENT_READERS, known_readers
+from interlock.backtest.history_files import found_files
 from interlock.ports import HistoryReader
 
 NAMES: Final = {
@@ -27,7 +29,12 @@ NAMES: Final = {
 CALL: Final = {"command": "ls"}
 SESSIONS: Final[dict[str, Sequence[object]]] = {
     "claude-code": [
-        {"type": "user", "uuid": "1", "message": {"role": "user", "content": "fix it"}},
+        {
+            "parentUuid": None,
+            "type": "user",
+            "uuid": "1",
+            "message": {"role": "user", "content": "fix it"},
+        },
         {
             "type": "assistant",
             "message": {
@@ -190,8 +197,20 @@ def test_a_reader_goes_from_one_process_to_another(reader: HistoryReader) -> Non
     assert (there.name, there.version) == (reader.name, reader.version)
 
 
-def test_each_history_is_read_by_one_reader(tmp_path: Path) -> None:
-    for name, session in SESSIONS.items():
-        path = written(tmp_path / NAMES[name], session)
-        able = [each.name for each in CLIENT_READERS if each.reads(path, path.read_bytes())]
-        assert able in ([name], []), name
+@pytest.mark.parametrize("name", SESSIONS)
+def test_each_history_is_read_by_one_reader_also_packed(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / NAMES[name], SESSIONS[name])
+    packed = path.with_name(f"{path.name}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+
+    plain, same = found_files([path, packed], known_readers())[0]
+
+    assert {plain.reader.name, same.reader.name} == {name}
+    for each in (path, packed):
+        assert _able(each, each.read_bytes()) == [name]
+    assert _able(packed, packed.read_bytes()[:-40]) == [name]
+    assert read(plain.reader, path).only.steps == read(plain.reader, packed).only.steps
+
+
+def _able(path: Path, beginning: bytes) -> list[str]:
+    return [each.name for each in known_readers() if each.reads(path, beginning)]

@@ -345,7 +345,6 @@ def test_it_knows_its_own_files_and_where_they_are(tmp_path: Path) -> None:
     begins = b'{"parentUuid":null,"isSidechain":false,"type":"user"'
 
     assert READER.reads(tmp_path / "x.jsonl", begins)
-    assert READER.reads(tmp_path / "x.jsonl.gz", begins)
     assert not READER.reads(tmp_path / "x.json", begins)
     assert not READER.reads(tmp_path / "x.jsonl", b'{"type":"session_meta"')
     assert READER.usual_places(tmp_path, {}) == [tmp_path / ".claude" / "projects"]

@@ -18,6 +18,7 @@ import msgspec
 
 from interlock.adapters.clients.client_event import is_our_own
 from interlock.adapters.clients.model_usage import ClaudeUsage
+from interlock.adapters.histories.bounded_lines import unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
@@ -151,7 +152,8 @@ class ClaudeHistory(msgspec.Struct, frozen=True):
 
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is such a transcript."""
-        return ".jsonl" in path.suffixes and any(mark in beginning for mark in _BEGINNINGS)
+        begins = unpacked(beginning)
+        return ".jsonl" in path.suffixes and any(mark in begins for mark in _BEGINNINGS)
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session, and sub-agents whose lines stand in the same file."""

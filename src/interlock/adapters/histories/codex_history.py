@@ -19,6 +19,7 @@ import msgspec
 
 from interlock.adapters.clients.client_event import action_of, is_our_own, open_todos, text_of
 from interlock.adapters.clients.model_usage import CodexCount, CodexUsage
+from interlock.adapters.histories.bounded_lines import unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
@@ -151,8 +152,9 @@ class CodexHistory(msgspec.Struct, frozen=True):
         """Return whether a file is a rollout."""
         if ".jsonl" not in path.suffixes:
             return False
-        is_named = path.name.startswith("rollout-") and b'"instructions"' in beginning
-        return is_named or b'"session_meta"' in beginning
+        begins = unpacked(beginning)
+        is_named = path.name.startswith("rollout-") and b'"instructions"' in begins
+        return is_named or b'"session_meta"' in begins
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session."""

@@ -15,6 +15,7 @@ import msgspec
 from interlock.adapters.clients.client_event import is_our_own
 from interlock.adapters.clients.copilot import output_seen
 from interlock.adapters.clients.model_usage import CopilotUsage
+from interlock.adapters.histories.bounded_lines import unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
@@ -114,7 +115,8 @@ class CopilotHistory(msgspec.Struct, frozen=True):
 
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is such a record."""
-        return ".jsonl" in path.suffixes and b'"copilot' in beginning and b'"session.' in beginning
+        begins = unpacked(beginning)
+        return ".jsonl" in path.suffixes and b'"copilot' in begins and b'"session.' in begins
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session, and each of its sub-agents."""

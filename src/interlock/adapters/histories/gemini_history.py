@@ -18,7 +18,7 @@ import msgspec
 from interlock.adapters.clients.client_event import is_our_own, text_of
 from interlock.adapters.clients.gemini import NOTICE, response_seen
 from interlock.adapters.clients.model_usage import GeminiTokens
-from interlock.adapters.histories.bounded_lines import bounded_whole
+from interlock.adapters.histories.bounded_lines import bounded_whole, unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
     Stamp,
@@ -109,7 +109,8 @@ class GeminiHistory(msgspec.Struct, frozen=True):
     def reads(self, path: Path, beginning: bytes) -> bool:
         """Return whether a file is such a chat."""
         is_named = {".json", ".jsonl"} & set(path.suffixes)
-        return bool(is_named) and b'"sessionId"' in beginning and b'"projectHash"' in beginning
+        begins = unpacked(beginning)
+        return bool(is_named) and b'"sessionId"' in begins and b'"projectHash"' in begins
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the chat."""
