@@ -81,6 +81,16 @@ def test_a_chat_is_read_step_by_step(chat: Path) -> None:
     assert [step.tokens for step in run.steps] == [None, 120, None, 120]
 
 
+def test_calls_without_names_that_stand_there_again_are_the_same(chat: Path) -> None:
+    begun: list[dict[str, Any]] = [{"name": "ls", "args": {}}, {"name": "cat", "args": {}}]
+    done = [{**each, "result": "a", "status": "success"} for each in begun]
+    written(chat, [HEAD, agent("m1", "", *begun), agent("m1", "", *done)])
+
+    run = read(READER, chat).only
+
+    assert [(step.tool, step.result) for step in run.calls] == [("ls", "a"), ("cat", "a")]
+
+
 REFUSALS = {
     "by a hook": ({"error": "Tool execution blocked: no"}, "error"),
     "by a policy": ({"error": "Tool execution denied by policy."}, "error"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from histories.written_history import WORK, asked, at, read, written
+from interlock.adapters.histories.bounded_lines import MOST_HELD
 from interlock.adapters.histories.opencode_history import OpencodeHistory
 from interlock.model.arbitration import AUTOMATIC
 
@@ -134,12 +136,16 @@ def test_a_file_of_a_part_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     storage = tmp_path / "storage"
     path = written(storage / "session" / "p1" / f"{SESSION}.json", [{"id": SESSION}])
     written(storage / "message" / SESSION / "m1.json", [CHAT[3][1]])
+    (storage / "message" / SESSION / "m0.json").mkdir()
     (storage / "part" / "m1" / "00.json").mkdir(parents=True)
     written(storage / "part" / "m1" / "01.json", [text("Done.")])
 
     found = read(READER, path)
 
-    assert len(found.unread) == 2
+    assert [each.path for each in found.unread] == [
+        str(storage / "message" / SESSION / "m0.json"),
+        str(storage / "part" / "m1" / "00.json"),
+    ]
     assert found.only.said == [("assistant", "Done.")]
 
 
@@ -152,6 +158,27 @@ def test_a_session_that_cannot_be_read_is_told(tmp_path: Path, content: bytes) -
     found = read(READER, path)
 
     assert (found.runs, len(found.unread)) == ([], 1)
+
+
+def test_a_session_that_is_too_large_is_told_once(tmp_path: Path) -> None:
+    path = written(tmp_path / "session" / "ses_1.json", [])
+    os.truncate(path, MOST_HELD + 1)
+
+    found = read(READER, path)
+
+    assert (found.runs, len(found.unread)) == ([], 1)
+
+
+def test_calls_of_one_name_are_calls_each(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    done = {"status": "completed", "output": "a"}
+    first, last = (call("call_0", "bash", {"command": each}, **done) for each in ("ls", "make"))
+    with database(path, said("m1", first), said("m2", first, last)):
+        pass
+
+    commands = [asked(step)[1]["command"] for step in read(READER, path).only.calls]
+
+    assert commands == ["ls", "ls", "make"]
 
 
 @pytest.mark.parametrize(

@@ -205,12 +205,12 @@ class _Fold:
         turn.model = message.model or turn.model
         if (usage := counted(message.tokens)) is not None:
             turn.counts(usage)
-        for each in message.tool_calls or ():
-            self._call(turn, each, number)
+        for place, each in enumerate(message.tool_calls or ()):
+            self._call(turn, each, each.id or f"{turn.key}.{place}", number)
 
-    def _call(self, turn: Turn, given: _Call, number: int) -> None:
+    def _call(self, turn: Turn, given: _Call, id_: str, number: int) -> None:
         call = call_from_json(
-            given.id or f"{turn.key}.{len(turn.calls)}",
+            id_,
             given.name,
             given.args,
             client=_NAME,

@@ -89,7 +89,6 @@ class _Part(msgspec.Struct):
     synthetic: bool = False
     ignored: bool = False
     tool: str = ""
-    call_id: str = msgspec.field(default="", name="callID")
     state: _State | None = None
 
 
@@ -135,9 +134,10 @@ class OpencodeHistory(msgspec.Struct, frozen=True):
         if path.suffix == ".db":
             yield from _in_database(path, unread)
             return
-        content = bounded_whole(path, unread)
+        if (content := bounded_whole(path, unread)) is None:
+            return
         try:
-            session = decoded(content or b"", _SESSION)
+            session = decoded(content, _SESSION)
         except Failures as error:
             unread(Unread(path=str(path), reason=f"is no session that can be read: {error}"))
             return
@@ -200,13 +200,16 @@ def _rows_in_files(
     """Yield the parts that older versions wrote into a file each; their names are in order."""
     place = 0
     for message in sorted((storage / "message" / session).glob("*.json")):
-        said = _file(message, unread)
+        if (said := _file(message, unread)) is None:
+            continue
         parts = sorted((storage / "part" / message.stem).glob("*.json"))
-        for part in parts or [None]:
+        if not parts:
             place += 1
-            content = None if part is None else _file(part, unread)
-            name = None if part is None else part.stem
-            yield place, _Row(message.stem, said, name, content)
+            yield place, _Row(message.stem, said, None, None)
+        for part in parts:
+            place += 1
+            if (content := _file(part, unread)) is not None:
+                yield place, _Row(message.stem, said, part.stem, content)
 
 
 def _file(path: Path, unread: Callable[[Unread], None]) -> bytes | None:
@@ -281,7 +284,7 @@ class _Fold:
     def _called(self, turn: Turn, part: _Part, state: _State, number: int) -> None:
         message = self._message
         call = call_from_json(
-            part.call_id or f"{number}.{len(turn.calls)}",
+            f"part-{number}",  # the name that its model gave it may be that of others as well
             part.tool,
             state.input,
             client=_NAME,
