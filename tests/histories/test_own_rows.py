@@ -208,3 +208,11 @@ def test_all_runs_that_we_have_are_read_step_by_step(name: str, runs: int) -> No
     assert unread == []
     assert len(found) == runs
     assert found == counts
+
+
+def test_more_than_anybody_can_have_used_is_not_known_and_ends_nothing(tmp_path: Path) -> None:
+    told = ({"text": "x", "tokens": {"in": 10**17}}, {"text": "y", "tokens": {"in": 7}})
+    [found], unread = read(OwnRows(), rows(tmp_path / "runs.jsonl", a_run(*told)))
+
+    assert [step.tokens for step in found.steps] == [None, 7]
+    assert unread == []

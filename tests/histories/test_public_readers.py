@@ -247,6 +247,7 @@ def test_half_a_character_is_mended(tmp_path: Path) -> None:
             (63, 1, 0, 60),
         ),
         ({"prompt_tokens": "5"}, None),
+        ({"prompt_tokens": 10**17, "completion_tokens": 1}, None),
         ({}, None),
         (None, None),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from interlock.adapters.histories.turn_queue import Call, TurnQueue
+from interlock.model.budget import TokenUsage
+from interlock.model.entrance import MOST
 
 
 def called(queue: TurnQueue, number: int) -> None:
@@ -39,3 +41,13 @@ def test_an_answer_that_comes_too_late_or_again_is_nobodys() -> None:
 
     assert step.result == "first"
     assert list(queue.rest()) == []
+
+
+def test_more_than_anybody_can_have_used_is_not_known_and_ends_nothing() -> None:
+    queue = TurnQueue()
+    for key in ("m1", "m2"):
+        queue.turn(key, at=None, line=None).counts(TokenUsage(input_tokens=MOST))
+    queue.turn("m3", at=None, line=None).counts(TokenUsage(input_tokens=7))
+    called(queue, 4)
+
+    assert [step.tokens for step in queue.rest()] == [7]

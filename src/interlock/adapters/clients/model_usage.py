@@ -119,6 +119,14 @@ class OpencodeTokens(msgspec.Struct, frozen=True):
         )
 
 
+def believed(**given: int) -> TokenUsage | None:
+    """Return what was used, by the fields of that; None where it is more than can be true."""
+    try:
+        return _counted(**given)
+    except InputError:
+        return None
+
+
 def _sum(*given: Tokens) -> int:
     """Return how many they are; below nothing where one of them is, which nobody believes."""
     total = 0

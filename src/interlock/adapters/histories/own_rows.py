@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from interlock.adapters.clients.client_event import action_of, open_todos
+from interlock.adapters.clients.model_usage import believed
 from interlock.adapters.histories.packed_json import (
     Table,
     decoded,
@@ -136,12 +137,12 @@ def _object(found: object, place: str) -> Table:
 
 
 def _usage(told: object) -> TokenUsage | None:
-    """Return what the model was given and made; None where neither is known."""
+    """Return what the model was given and made; None where neither is known, or can be true."""
     counts = fields(told)
     given, made = whole(counts.get("in")), whole(counts.get("out"))
     if given is None and made is None:
         return None
-    return TokenUsage(
+    return believed(
         input_tokens=given or 0,
         output_tokens=made or 0,
         cache_read_tokens=whole(counts.get("cache_read")) or 0,

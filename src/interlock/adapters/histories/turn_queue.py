@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from interlock.adapters.clients.model_usage import believed
 from interlock.model.action import Action
 from interlock.model.budget import TokenUsage
 from interlock.model.past_run import PastStep
@@ -184,7 +185,7 @@ class TurnQueue:
         self._remember(turn.key)
         if used is None or self._owed is None:
             return used or self._owed
-        return TokenUsage(
+        return believed(
             input_tokens=used.input_tokens + self._owed.input_tokens,
             output_tokens=used.output_tokens + self._owed.output_tokens,
             cache_read_tokens=used.cache_read_tokens + self._owed.cache_read_tokens,

@@ -11,6 +11,7 @@ from typing import Final, cast
 import msgspec
 
 from interlock.adapters.clients.client_event import action_of, open_todos
+from interlock.adapters.clients.model_usage import believed
 from interlock.adapters.histories.packed_json import Table, decoded, entries, fields, text, whole
 from interlock.errors import InputError
 from interlock.model.action import Action
@@ -183,7 +184,7 @@ def usage_from(part: object) -> TokenUsage | None:
     given, made, total = given or 0, made or 0, whole(row.get("total_tokens")) or 0
     if given < read + written or total >= given + made + read + written > given + made:
         given += read + written
-    return TokenUsage(
+    return believed(
         input_tokens=given,
         output_tokens=made,
         cache_read_tokens=read,
