@@ -143,6 +143,14 @@ CALLS: dict[str, tuple[dict[str, Any], tuple[str, Any] | None]] = {
         item("function_call", name="shell", arguments="{cmd: ls", call_id="c"),
         ("shell", "{cmd: ls"),
     ),
+    "half a character": (
+        item("function_call", name="shell", arguments=r'{"cmd": "ls \ud83d"}', call_id="c"),
+        ("Bash", {"command": "ls \ufffd", "interactive": True, "cwd": WORK}),
+    ),
+    "nothing": (
+        item("function_call", name="search", arguments="", call_id="c"),
+        ("search", {}),
+    ),
     "an object": (
         item("function_call", name="search", arguments={"q": 1}, call_id="c"),
         ("search", {"q": 1}),

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -31,6 +31,7 @@ from interlock.adapters.histories.client_history import (
     micros,
     unheard,
 )
+from interlock.adapters.histories.packed_json import Table
 from interlock.adapters.histories.turn_queue import Turn, TurnQueue
 from interlock.model.past_run import PastRun, Unread
 
@@ -293,7 +294,7 @@ class _Fold:
         )
         self.queue.call(turn, call)
 
-    def _asked(self, tool: str, params: dict[str, Any]) -> dict[str, Any]:
+    def _asked(self, tool: str, params: Table) -> Table:
         """Return parameters as the hook is given them: it is told whole paths."""
         del tool
         for name in _PATHS:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePath
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
 from interlock.adapters.clients.client_event import action_of, open_todos
 from interlock.adapters.histories.bounded_lines import bounded_lines
-from interlock.adapters.histories.packed_json import moment_of, possible_moment
+from interlock.adapters.histories.packed_json import Table, moment_of, params_from, possible_moment
 from interlock.adapters.histories.turn_queue import Call, TurnQueue
 from interlock.errors import InputError
 from interlock.model.action import Action
@@ -141,7 +141,7 @@ def call_from_json(
     workspace: str | None,
     at: int | None,
     line: int | None,
-    params_of: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
+    params_of: Callable[[str, Table], Table] | None = None,
 ) -> Call:
     """Return a call whose parameters stand there as JSON, as it would have been asked about."""
     text = raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
@@ -154,15 +154,6 @@ def call_from_json(
         action = action_of(tool, asked, client, workspace)
     todos = open_todos(given)
     return Call(id=id_, tool=tool, action=action, arguments=text, todos=todos, at=at, line=line)
-
-
-def params_from(text: str) -> dict[str, Any] | str:
-    """Return parameters as a table, where the text is one."""
-    try:
-        given = msgspec.json.decode(text.encode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
-        return text
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else text
 
 
 def counted(usage: Counted | None) -> TokenUsage | None:

@@ -29,9 +29,9 @@ from interlock.adapters.histories.client_history import (
     decoded_lines,
     folded,
     micros,
-    params_from,
     unheard,
 )
+from interlock.adapters.histories.packed_json import Table, params_from, text
 from interlock.adapters.histories.turn_queue import Call, Turn, TurnQueue
 from interlock.model.action import command_line
 from interlock.model.past_run import PastRun, Unread
@@ -324,7 +324,7 @@ class _Fold:
         )
 
 
-def _given(item: _Item) -> tuple[str, dict[str, Any] | str]:
+def _given(item: _Item) -> tuple[str, Table | str]:
     """Return the parameters of a call, as JSON and as a table."""
     if item.type == "local_shell_call":
         given: object = item.action or {}
@@ -332,15 +332,12 @@ def _given(item: _Item) -> tuple[str, dict[str, Any] | str]:
         given = {"command": item.input}
     else:
         given = item.arguments
-    if isinstance(given, str):
-        return given, params_from(given)
-    text = msgspec.json.encode(given).decode()
-    return text, params_from(text)
+    return text(given), params_from(given)
 
 
 def _as_hook(
-    item: _Item, params: dict[str, Any] | str, workspace: str | None
-) -> tuple[str, dict[str, Any] | str | None, str | None]:
+    item: _Item, params: Table | str, workspace: str | None
+) -> tuple[str, Table | str | None, str | None]:
     """Return a call as its hook is told it: the tool, what it is given, and where it runs."""
     name = "local_shell" if item.type == "local_shell_call" else item.name
     if item.namespace and name != _SPAWNED:

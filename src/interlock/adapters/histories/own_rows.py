@@ -22,9 +22,9 @@ from interlock.adapters.histories.packed_json import (
     fields,
     mended,
     microseconds,
+    params_from,
     text,
     truth,
-    value,
     whole,
     words,
 )
@@ -120,14 +120,8 @@ def _params(tool: str, arguments: str, row: Table) -> Table | None:
     """Return the parameters of a call; None where not all of them are given."""
     if _CUT_INSIDE.search(arguments) or (not arguments and row.get("args_h") is not None):
         return None
-    arguments = mended(arguments)
-    try:
-        found = value(arguments.encode() or b"{}")
-    except InputError:
-        found = None
-    if isinstance(found, dict):
-        return cast("Table", found)
-    return {"command" if tool in _SHELLS else "input": arguments}
+    found = params_from(arguments)
+    return {"command" if tool in _SHELLS else "input": found} if isinstance(found, str) else found
 
 
 def _object(found: object, place: str) -> Table:

@@ -110,6 +110,18 @@ def text(part: object) -> str:
         return msgspec.json.encode(mended(found)).decode()
 
 
+def params_from(arguments: object) -> Table | str:
+    """Return parameters as a table, where the text that they are given as is one."""
+    if isinstance(arguments, Mapping):
+        return cast("Table", arguments)
+    written = text(arguments)
+    try:
+        found = value(written.encode("utf-8", "replace") or b"{}")
+    except InputError:
+        return written
+    return cast("Table", found) if isinstance(found, dict) else written
+
+
 def words(part: object) -> str | None:
     """Return a part that is text, if there is any in it."""
     found = part if isinstance(part, str) else value(part)

@@ -12,8 +12,14 @@ import msgspec
 
 from interlock.adapters.clients.client_event import action_of, open_todos
 from interlock.adapters.clients.model_usage import believed
-from interlock.adapters.histories.packed_json import Table, decoded, entries, fields, text, whole
-from interlock.errors import InputError
+from interlock.adapters.histories.packed_json import (
+    Table,
+    entries,
+    fields,
+    params_from,
+    text,
+    whole,
+)
 from interlock.model.action import Action
 from interlock.model.budget import TokenUsage
 from interlock.model.past_run import PastStep
@@ -145,18 +151,6 @@ def _call(part: object) -> Call:
     name = text(function.get("name")) if function else text(row.get("name") or row.get("function"))
     arguments = function.get("arguments") if function else row.get("arguments")
     return Call(id=text(row.get("id")), name=name, params=params_from(arguments))
-
-
-def params_from(arguments: object) -> Table | str:
-    """Return parameters as a table, where the text that they are given as is one."""
-    if isinstance(arguments, Mapping):
-        return cast("Table", arguments)
-    written = text(arguments)
-    try:
-        found = decoded(written.encode() or b"{}")
-    except InputError:
-        return written
-    return cast("Table", found) if isinstance(found, dict) else written
 
 
 def content_text(content: object) -> str:

@@ -17,6 +17,7 @@ from interlock.adapters.histories.packed_json import (
     entries,
     fields,
     microseconds,
+    params_from,
     table,
     text,
     truth,
@@ -38,7 +39,6 @@ from interlock.adapters.public_runs.chat_messages import (
     Call,
     Message,
     content_text,
-    params_from,
     steps_from_messages,
     usage_from,
 )

@@ -18,6 +18,7 @@ from interlock.adapters.histories.packed_json import (
     entries,
     fields,
     microseconds,
+    params_from,
     table,
     text,
     truth,
@@ -35,7 +36,6 @@ from interlock.adapters.public_runs.chat_messages import (
     Message,
     calls_in,
     content_text,
-    params_from,
     steps_from_messages,
     usage_from,
 )
