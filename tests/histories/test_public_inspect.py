@@ -75,14 +75,29 @@ def test_the_first_score_says_how_it_ended(
 
 
 def test_older_logs_have_one_score_and_no_ids(tmp_path: Path) -> None:
-    sample = a_sample(score={"value": "I"}, events=None, uuid=None)
+    sample = a_sample(score={"value": "I"}, uuid=None)
     del sample["scores"]
+    for each in (*sample["messages"], sample["events"][1]["output"]["choices"][0]["message"]):
+        each.pop("id", None)
     path = written(tmp_path / "log.json", an_inspect_log(sample))
 
     [found], _ = read(InspectLogs(), path)
 
     assert (found.run.id, found.run.success) == ("r1:sample-1:1", False)
-    assert found.calls[0].usage is None
+    assert [each.usage for each in found.steps] == [None] * 4
+
+
+def test_a_document_that_stands_twice_in_an_archive_is_one_run(tmp_path: Path) -> None:
+    path = an_archive(tmp_path / "log.eval", a_sample())
+    with (
+        zipfile.ZipFile(path, "a") as archive,
+        pytest.warns(UserWarning, match="Duplicate name"),
+    ):
+        archive.writestr("samples/0_epoch_1.json", json.dumps(a_sample(uuid="u-2")))
+
+    [found], unread = read(InspectLogs(), path)
+
+    assert (found.run.id, unread) == ("u-2", [])
 
 
 def test_what_is_no_sample_is_told_with_its_place(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ class InspectLogs(RunDocument):
     ) -> Iterator[PastRun]:
         try:
             archive = zipfile.ZipFile(cast("BinaryIO", _Careful(file)))
-            names = archive.namelist()
+            names = dict.fromkeys(archive.namelist())
             head = next((_member(archive, name) for name in _HEADS if name in names), b"{}")
             spec = fields(fields(head).get("eval"))
         except (*_BROKEN, InputError) as error:
@@ -147,9 +147,7 @@ def _success(row: Table) -> bool | None:
     found = value(fields(scores[0]).get("value"))
     if isinstance(found, str):
         return _SCORES.get(found.lower(), False)
-    if isinstance(found, int | float):
-        return None if found != found else found >= 1  # noqa: PLR0124 - no number is not itself
-    return None
+    return found >= 1 if isinstance(found, int | float) else None
 
 
 class _Used(msgspec.Struct, frozen=True):
@@ -194,6 +192,9 @@ def _uses(row: Table) -> Iterator[tuple[str, _Used]]:
         output = fields(event.get("output"))
         for choice in map(fields, entries(output.get("choices"))[:1]):
             name = text(fields(choice.get("message")).get("id"))
+            if not name:
+                # Older logs do not say which message it made.
+                continue
             at = microseconds(event.get("timestamp"))
             reason = words(choice.get("stop_reason"))
             yield name, _Used(usage_from(output.get("usage")), reason, at)
