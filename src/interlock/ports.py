@@ -112,6 +112,10 @@ class HistoryReader(Protocol):
         """Return whether a file is of this format, by its name and how it begins."""
         ...
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return which other files `runs` reads along with a file; they need not be there."""
+        ...
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield every run of a file, each to be used up before the next one is taken.
 

@@ -141,6 +141,9 @@ class Deadly:
     def reads(self, path: Path, beginning: bytes) -> bool:
         return True
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        return ()
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         os._exit(3)
         yield PastRun(id="", steps=[PastStep()])

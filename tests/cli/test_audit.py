@@ -118,6 +118,18 @@ def test_what_was_read_is_not_read_again_until_it_changes(histories: Path, state
     assert sums(audit(histories)) == sums(first)
 
 
+def test_what_came_to_a_run_of_many_files_is_seen(tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "events"
+    folder.mkdir(parents=True)
+    for number, line in enumerate(("ls", "rm -rf ~", "ls")):
+        event = {"id": number, "source": "agent", "action": "run", "args": {"command": line}}
+        (folder / f"{number}.json").write_text(json.dumps(event))
+        report = audit(tmp_path / "session")
+
+        assert (report["runs"], report["calls"]) == (1, number + 1)
+        assert [each["text"] for each in report.get("moments", [])] == ["rm -rf ~"][:number]
+
+
 def test_what_is_gone_is_forgotten(histories: Path, state: Path) -> None:
     audit(histories)
     (histories / "a.jsonl").unlink()

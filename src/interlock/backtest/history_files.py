@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -40,14 +42,14 @@ def found_files(
             try:
                 reader = _reader_of(path, readers)
                 status = path.stat()
+                name = os.path.realpath(path)
+                stamp = "" if reader is None else _stamp(Path(name), reader)
             except OSError as error:
                 unread.append(_unopened(path, error.strerror or str(error)))
                 continue
-            name = os.path.realpath(path)
             if reader is not None and not _is_text(name):
                 unread.append(_unopened(path, "its name is not UTF-8: rename it, or copy it"))
             elif reader is not None:
-                stamp = f"{status.st_size} {status.st_mtime_ns} {reader.name} {reader.version}"
                 files[name] = HistoryFile(name, reader, status.st_size, stamp)
             elif is_named:
                 formats = ", ".join(each.name for each in readers)
@@ -80,6 +82,15 @@ def read_places(files: Iterable[HistoryFile], places: Iterable[Path]) -> list[Au
         AuditedPlace(client=client, path=path, files=count, size=sizes[client, path])
         for (client, path), count in sorted(counts.items())
     ]
+
+
+def _stamp(path: Path, reader: HistoryReader) -> str:
+    stamp = hashlib.sha256(f"{reader.name} {reader.version}".encode())
+    for each in sorted({path, *reader.beside(path)}):
+        with suppress(OSError):
+            status = each.stat()
+            stamp.update(os.fsencode(f"\0{each}\0{status.st_size}\0{status.st_mtime_ns}"))
+    return stamp.hexdigest()
 
 
 def _is_text(name: str) -> bool:

@@ -156,6 +156,11 @@ class ClaudeHistory(msgspec.Struct, frozen=True):
         begins = unpacked(beginning)
         return ".jsonl" in path.suffixes and any(mark in begins for mark in _BEGINNINGS)
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return which other files are read along with a file: none."""
+        del path
+        return ()
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session, and sub-agents whose lines stand in the same file."""
         head = _head(path)

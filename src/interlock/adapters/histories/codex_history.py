@@ -156,6 +156,11 @@ class CodexHistory(msgspec.Struct, frozen=True):
         is_named = path.name.startswith("rollout-") and b'"instructions"' in begins
         return is_named or b'"session_meta"' in begins
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return which other files are read along with a file: none."""
+        del path
+        return ()
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session."""
         head = _head(path)

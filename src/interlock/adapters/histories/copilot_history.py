@@ -118,6 +118,11 @@ class CopilotHistory(msgspec.Struct, frozen=True):
         begins = unpacked(beginning)
         return ".jsonl" in path.suffixes and b'"copilot' in begins and b'"session.' in begins
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return which other files are read along with a file: none."""
+        del path
+        return ()
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session, and each of its sub-agents."""
         head = _head(path)

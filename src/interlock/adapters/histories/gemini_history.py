@@ -112,6 +112,10 @@ class GeminiHistory(msgspec.Struct, frozen=True):
         begins = unpacked(beginning)
         return bool(is_named) and b'"sessionId"' in begins and b'"projectHash"' in begins
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return where the folder of a chat is written down."""
+        return (_root(path),)
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the chat."""
         if ".jsonl" in path.suffixes:
@@ -173,13 +177,17 @@ def _workspace(path: Path, head: _Chat) -> str | None:
     """Return the folder of a chat, where anybody wrote that down."""
     if head.directories:
         return head.directories[0]
-    chats = next((each for each in path.parents if each.name == _CHATS), path.parent)
     try:
-        with opened(chats.parent / _ROOT, READING) as file:
+        with opened(_root(path), READING) as file:
             check_is_regular(file, most=_LONGEST_ROOT)
             return os.read(file, _LONGEST_ROOT).decode("utf-8", "replace").strip() or None
     except OSError:
         return None
+
+
+def _root(path: Path) -> Path:
+    chats = next((each for each in path.parents if each.name == _CHATS), path.parent)
+    return chats.parent / _ROOT
 
 
 class _Fold:

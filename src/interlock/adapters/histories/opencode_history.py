@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -129,6 +130,16 @@ class OpencodeHistory(msgspec.Struct, frozen=True):
         is_session = path.name.startswith("ses_") and path.suffix == ".json"
         return is_session and "session" in path.parts
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return what waits to be written into a database, or the messages of a session."""
+        if path.suffix == ".db":
+            return (_log(path),)
+        if (storage := _storage(path)) is None:
+            return ()
+        messages = [*(storage / "message" / path.stem).glob("*.json")]
+        parts = ((storage / "part" / each.stem).glob("*.json") for each in messages)
+        return [*messages, *chain.from_iterable(parts)]
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield every session of a database, or the one that a file is about."""
         if path.suffix == ".db":
@@ -141,12 +152,19 @@ class OpencodeHistory(msgspec.Struct, frozen=True):
         except Failures as error:
             unread(Unread(path=str(path), reason=f"is no session that can be read: {error}"))
             return
-        storage = next((each.parent for each in path.parents if each.name == "session"), None)
-        if storage is None:
+        if (storage := _storage(path)) is None:
             reason = "is linked from its storage: name that of which it is a part"
             unread(Unread(path=str(path), reason=reason))
             return
         yield _run(path, session, _rows_in_files(storage, session.id, unread), unread)
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _storage(path: Path) -> Path | None:
+    return next((each.parent for each in path.parents if each.name == "session"), None)
 
 
 def _in_database(path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
@@ -163,7 +181,7 @@ def _in_database(path: Path, unread: Callable[[Unread], None]) -> Iterator[PastR
 def _opened(path: Path, until_the_end: ExitStack) -> sqlite3.Connection:
     """Open a database so that nothing is written beside it."""
     options = "mode=ro&immutable=1"
-    log = path.with_name(f"{path.name}-wal")
+    log = _log(path)
     if log.exists() and log.stat().st_size:
         folder = Path(until_the_end.enter_context(TemporaryDirectory(prefix="interlock-")))
         for each in (path, log):

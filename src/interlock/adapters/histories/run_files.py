@@ -65,6 +65,11 @@ class RunFile(abc.ABC):
         """Return whether a file is of this format, by its name and how it begins."""
         return self._is_its(path, unpacked(beginning).lstrip())
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return which other files are read along with a file: none."""
+        del path
+        return ()
+
     @abc.abstractmethod
     def _is_its(self, path: Path, beginning: bytes) -> bool: ...
 

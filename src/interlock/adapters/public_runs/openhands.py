@@ -7,7 +7,8 @@ with a `kind` and the `tool_call_id` that joins them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -80,13 +81,16 @@ class OpenHandsEvents(RunDocument):
         is_old = has_all(beginning, "source", "action") or has_all(beginning, "observation")
         return is_list and (is_old or (has_all(beginning, "kind") and b"Event" in beginning))
 
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return all events of a folder, which are read along with the first."""
+        return _begun_by(path) if _is_event_file(path) else ()
+
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the run of a file; a folder of events is read along with its first file."""
         if not _is_event_file(path):
             yield from super().runs(path, unread)
             return
-        files = sorted(filter(_is_event_file, path.parent.iterdir()), key=_number)
-        if files and files[0] == path:
+        if files := _begun_by(path):
             session = path.parent.parent.name
             events = _events_in(files, unread)
             source = Source(path=path, place=1, unread=unread)
@@ -150,6 +154,19 @@ def _success(row: Table) -> bool | None:
 
 def _is_event_file(path: Path) -> bool:
     return path.parent.name == "events" and _EVENT_FILE.match(path.name) is not None
+
+
+def _begun_by(path: Path) -> Sequence[Path]:
+    """Return the events of a folder where a file is the first of them, and else none."""
+    files = _event_files(path.parent, path.parent.stat().st_mtime_ns)
+    return files if files[:1] == (path,) else ()
+
+
+@lru_cache(maxsize=1)
+def _event_files(folder: Path, changed: int) -> tuple[Path, ...]:
+    """Return the events in order; whoever asks for each file in turn has a folder listed once."""
+    del changed
+    return tuple(sorted(filter(_is_event_file, folder.iterdir()), key=_number))
 
 
 def _number(path: Path) -> int:
