@@ -208,6 +208,64 @@ def test_events_of_the_newer_kit_are_joined_by_their_calls(tmp_path: Path) -> No
     assert found.calls[2].action == ToolAction(name="terminal", params='{"command": "x')
 
 
+def test_an_answer_of_a_model_is_paid_once_whatever_it_calls(tmp_path: Path) -> None:
+    def done(key: int, kind: str, reply: str, **args: str) -> Row:
+        return an_action(key, kind, args=args, tool_call_metadata=called(kind, reply))
+
+    events = [
+        done(1, "run", "r1", command="ls"),
+        an_observation(1, "run", "a.py"),
+        done(3, "think", "r1", thought="hm"),
+        done(4, "run", "r1", command="pwd"),
+        an_observation(4, "run", "/"),
+        an_action(6, "message", "user", args={"content": "go on"}),
+        done(7, "run", "r1", command="id"),
+        done(8, "message", "r2", content="Look:"),
+        done(9, "finish", "r3", final_thought="Done."),
+    ]
+    path = written(tmp_path / "trajectory.json", events)
+
+    [found], _ = read(OpenHandsEvents(), path)
+
+    assert [(each.text, each.result, each.tokens, each.turn) for each in found.steps] == [
+        ("", "a.py", 53, 1),
+        ("hm", None, None, 1),
+        ("", "/", None, 1),
+        ("go on", None, None, 2),
+        ("", None, None, 3),
+        ("Look:", None, 53, 4),
+        ("Done.", None, 53, 5),
+    ]
+    assert found.steps[-1].model == "claude-opus-4-6"
+
+
+def test_a_thought_between_calls_keeps_no_result_from_its_call(tmp_path: Path) -> None:
+    def asked(key: str, tool: str, **action: str) -> Row:
+        about = {"kind": "ActionEvent", "llm_response_id": "r1"}
+        return {**about, "tool_name": tool, "tool_call_id": key, "action": action}
+
+    def seen(key: str, content: str) -> Row:
+        observation = {"content": content}
+        return {"kind": "ObservationEvent", "tool_call_id": key, "observation": observation}
+
+    calls = [
+        asked("a", "terminal", command="ls"),
+        asked("b", "think", thought="hm"),
+        asked("c", "terminal", command="pwd"),
+    ]
+    path = written(
+        tmp_path / "events.json", [*calls, seen("a", "a.py"), seen("b", "noted"), seen("c", "/")]
+    )
+
+    [found], _ = read(OpenHandsEvents(), path)
+
+    assert [(each.text, each.result, each.turn) for each in found.steps] == [
+        ("", "a.py", 1),
+        ("hm", None, 1),
+        ("", "/", 1),
+    ]
+
+
 def an_output(**fields: Any) -> Row:
     return {
         "instance_id": "django__django-11099",

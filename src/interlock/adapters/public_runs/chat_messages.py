@@ -58,7 +58,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     calls: tuple[Call, ...] = ()
     reply: str = ""
-    """Messages with calls that have this in common are one answer of a model."""
+    """Messages that have this in common are one answer of a model, which is paid once."""
     answers: str = ""
     """The call whose result this is; the first that has none where it is not told."""
     failed: bool | None = None
@@ -71,30 +71,31 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 def steps_from_messages(messages: Iterable[Message], client: str) -> Iterator[PastStep]:
     """Yield the steps of a talk, each as soon as nothing more can be told of it."""
-    open_calls, turn, reply = list[tuple[Call, PastStep]](), 0, ""
+    open_steps, turn, reply, paid = list[tuple[Call | None, PastStep]](), 0, "", ""
     for message in messages:
         if message.role in _UNHEARD:
             continue
         if message.role == TOOL:
-            _fold(open_calls, message)
+            _fold(open_steps, message)
             continue
-        goes_on = bool(open_calls and message.calls and reply and message.reply == reply)
-        if not goes_on:
-            yield from (step for _, step in open_calls)
-            open_calls, turn, reply = [], turn + 1, message.reply
+        if not message.reply or message.reply != reply:
+            yield from (step for _, step in open_steps)
+            open_steps, turn, reply = [], turn + 1, message.reply
+        said = _said(message, turn, is_paid=bool(reply) and reply == paid)
+        paid = reply or paid
         if not message.calls:
-            yield _said(message, turn)
+            open_steps.append((None, said))
         for call in message.calls:
-            step = _called(message, call, turn, client, is_first=not open_calls)
-            open_calls.append((call, step))
-    yield from (step for _, step in open_calls)
+            open_steps.append((call, _called(said, message, call, client)))
+            said = msgspec.structs.replace(said, text="", usage=None)
+    yield from (step for _, step in open_steps)
 
 
-def _said(message: Message, turn: int) -> PastStep:
+def _said(message: Message, turn: int, *, is_paid: bool) -> PastStep:
     return PastStep(
         role=message.role,
         text=message.text,
-        usage=message.usage,
+        usage=None if is_paid else message.usage,
         model=message.model,
         finish_reason=message.finish_reason,
         turn=turn,
@@ -103,10 +104,7 @@ def _said(message: Message, turn: int) -> PastStep:
     )
 
 
-def _called(message: Message, call: Call, turn: int, client: str, *, is_first: bool) -> PastStep:
-    said = _said(message, turn)
-    if not is_first:
-        said = msgspec.structs.replace(said, text="", usage=None)
+def _called(said: PastStep, message: Message, call: Call, client: str) -> PastStep:
     return msgspec.structs.replace(
         said,
         tool=call.name,
@@ -117,16 +115,17 @@ def _called(message: Message, call: Call, turn: int, client: str, *, is_first: b
     )
 
 
-def _fold(open_calls: list[tuple[Call, PastStep]], message: Message) -> None:
+def _fold(open_steps: list[tuple[Call | None, PastStep]], message: Message) -> None:
     """Put a result to its call; one that belongs to none is nobody's."""
-    for place, (call, step) in enumerate(open_calls):
-        is_its = call.id == message.answers if message.answers else step.result is None
-        if is_its and step.result is None:
+    for place, (call, step) in enumerate(open_steps):
+        if call is None or step.result is not None:
+            continue
+        if not message.answers or call.id == message.answers:
             ran = step.ran and message.ran
             seen = msgspec.structs.replace(
                 step, result=message.text, failed=message.failed, ran=ran
             )
-            open_calls[place] = call, seen
+            open_steps[place] = call, seen
             return
 
 

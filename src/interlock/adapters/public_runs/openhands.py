@@ -215,19 +215,21 @@ def _old_message(place: int, event: Table) -> Message | None:
     if "observation" in event and "action" not in event:
         return _old_result(place, event, kind, at)
     args = table(event.get("args"))
+    asked = table(event.get("tool_call_metadata"))
+    response = table(asked.get("model_response"))
     if kind == "message" or kind in _ENDS:
         said = text(event.get("message")) if kind == "message" and not args else _said(args)
-        role = "user" if is_person else "assistant"
-        return Message(place=place, role=role, text=said, at=at)
-    if is_person:
+        calls = ()
+    elif is_person:
         return None
-    call = table(event.get("tool_call_metadata"))
-    response = table(call.get("model_response"))
+    else:
+        said = text(args.get("thought"))
+        calls = (_old_call(event, kind, args, text(asked.get("function_name"))),)
     return Message(
         place=place,
-        role="assistant",
-        text=text(args.get("thought")),
-        calls=(_old_call(event, kind, args, text(call.get("function_name"))),),
+        role="user" if is_person else "assistant",
+        text=said,
+        calls=calls,
         reply=text(response.get("id")),
         usage=usage_from(response.get("usage")),
         model=words(response.get("model")),
@@ -267,7 +269,8 @@ def _kit_message(place: int, event: Table) -> Message | None:
         case "MessageEvent":
             said = content_text(table(event.get("llm_message")).get("content"))
             role = "user" if event.get("source") == "user" else "assistant"
-            return Message(place=place, role=role, text=said, at=at)
+            reply = text(event.get("llm_response_id"))
+            return Message(place=place, role=role, text=said, reply=reply, at=at)
         case "ActionEvent":
             return _kit_call(place, event, at)
         case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent" as kind:
@@ -282,14 +285,15 @@ def _kit_call(place: int, event: Table, at: int | None) -> Message:
     name = text(event.get("tool_name") or function.get("name"))
     done = table(event.get("action"))
     params = _own(done) if done else params_from(function.get("arguments"))
-    thought = content_text(event.get("thought"))
+    said = content_text(event.get("thought"))
+    calls = (Call(id=text(event.get("tool_call_id")), name=name, params=params),)
     if name in _ENDS and not isinstance(params, str):
-        return Message(place=place, role="assistant", text=_said(params) or thought, at=at)
+        said, calls = _said(done or params) or said, ()
     return Message(
         place=place,
         role="assistant",
-        text=thought,
-        calls=(Call(id=text(event.get("tool_call_id")), name=name, params=params),),
+        text=said,
+        calls=calls,
         reply=text(event.get("llm_response_id")),
         ran=bool(done),
         at=at,
