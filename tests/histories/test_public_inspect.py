@@ -79,11 +79,12 @@ def test_older_logs_have_one_score_and_no_ids(tmp_path: Path) -> None:
     del sample["scores"]
     for each in (*sample["messages"], sample["events"][1]["output"]["choices"][0]["message"]):
         each.pop("id", None)
-    path = written(tmp_path / "log.json", an_inspect_log(sample))
+    path = written(tmp_path / "a" / "log.json", an_inspect_log(sample))
 
     [found], _ = read(InspectLogs(), path)
 
-    assert (found.run.id, found.run.success) == ("r1:sample-1:1", False)
+    assert found.run.id == f"{tmp_path.name}/a/log.json:sample-1:1"
+    assert found.run.success is False
     assert [each.usage for each in found.steps] == [None] * 4
 
 

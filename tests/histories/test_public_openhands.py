@@ -114,7 +114,17 @@ def test_a_list_of_events_is_a_run(tmp_path: Path) -> None:
     usage = TokenUsage(input_tokens=50, output_tokens=3, cache_read_tokens=40)
     assert (found.calls[0].usage, found.calls[0].model) == (usage, "claude-opus-4-6")
     assert found.calls[0].at == 1_767_261_600_000_000
-    assert (found.run.id, found.run.client) == ("trajectory", "openhands")
+    folder = tmp_path.name
+    assert found.run.id == f"{tmp_path.parent.name}/{folder}/trajectory.json"
+    assert (found.run.client, found.run.group) == ("openhands", folder)
+
+
+def test_a_file_that_is_named_after_its_task_says_which_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path / "run" / "django__django-11099.json", old_events())
+
+    [found], _ = read(OpenHandsEvents(), path)
+
+    assert (found.run.group, found.run.project) == ("django__django-11099", "django/django")
 
 
 @pytest.mark.parametrize("name", ["{}.json", "event-{:05d}-0a1b-2c.json"])
@@ -129,7 +139,7 @@ def test_a_folder_of_events_is_one_run(tmp_path: Path, name: str) -> None:
     assert OpenHandsEvents().reads(first, first.read_bytes())
     [found], [unread] = read(OpenHandsEvents(), first)
 
-    assert (found.run.id, found.run.group) == ("openhands:s1", "s1")
+    assert (found.run.id, found.run.group) == ("sessions/s1", "s1")
     assert [each.tool for each in found.calls] == [
         "str_replace_editor",
         "fetch",
@@ -287,11 +297,12 @@ def test_outputs_of_an_evaluation_have_a_run_per_line(tmp_path: Path) -> None:
     assert OpenHandsOutputs().reads(path, path.read_bytes()[:4096])
     [first, second], unread = read(OpenHandsOutputs(), path)
 
-    assert (first.run.id, first.run.model) == ("django__django-11099:1", "gpt-4o")
+    name = f"{tmp_path.parent.name}/{tmp_path.name}/output.jsonl:django__django-11099"
+    assert (first.run.id, first.run.model) == (f"{name}:1", "gpt-4o")
     assert (first.run.group, first.run.project) == ("django__django-11099", "django/django")
     assert [each.tool for each in first.steps] == [each[2] for each in OLD_STEPS]
     assert {each.line for each in first.steps} == {1}
-    assert second.run.id == "django__django-11099:2"
+    assert second.run.id == f"{name}:2"
     assert [each.result for each in second.calls] == ["1 failed", "created"]
     assert [(each.line, each.reason) for each in unread] == [
         (5, "no output of OpenHands: expected `instance_id` and `history`"),

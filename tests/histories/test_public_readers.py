@@ -101,6 +101,20 @@ def test_a_file_is_read_by_its_reader_and_by_no_other(name: str, tmp_path: Path)
         assert (len(found), unread) == (1, [])
 
 
+@pytest.mark.parametrize("name", [each for each in FILES if each != "interlock"])
+def test_files_that_are_named_alike_have_runs_of_their_own(name: str, tmp_path: Path) -> None:
+    file, content = FILES[name]
+    unnamed = json.dumps(content).replace('"u-1"', '""').replace('"sim-1"', '""')
+    ids: list[str] = []
+    for folder in ("one", "other", "one/task", "other/task"):
+        path = tmp_path / folder / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(unnamed)
+        ids += [each.run.id for each in read(READERS[name], path)[0]]
+
+    assert len(set(ids)) == len(ids) == 4
+
+
 @each_format
 def test_a_reader_goes_to_another_process_and_looks_nowhere_by_itself(name: str) -> None:
     reader = pickle.loads(pickle.dumps(READERS[name]))

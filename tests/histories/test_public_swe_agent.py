@@ -20,7 +20,8 @@ def test_a_trajectory_is_the_task_and_a_step_per_action(tmp_path: Path) -> None:
 
     assert unread == []
     run = found.run
-    assert (run.id, run.client, run.group) == ("x:django__django-11099", "swe-agent", NAME[:-5])
+    assert run.id == f"{tmp_path.name}/x/{NAME}"
+    assert (run.client, run.group) == ("swe-agent", NAME[:-5])
     assert (run.project, run.success) == ("django/django", None)
     task, *calls = found.steps
     assert (task.role, task.text, task.line) == ("user", "ISSUE: it does not print", 3)

@@ -22,14 +22,14 @@ NAME = "tool-calling-gpt-4o-mini-0.0_range_0--1_user-gpt-4o-llm_0612073827.json"
 
 
 def test_a_run_is_a_talk_with_calls_and_a_reward(tmp_path: Path) -> None:
-    path = written(tmp_path / NAME, [a_tau_run(), a_tau_run(task_id=8, reward=0.0, trial=1)])
+    path = written(tmp_path / "a" / NAME, [a_tau_run(), a_tau_run(task_id=8, reward=0.0, trial=1)])
 
     assert TauResults().reads(path, path.read_bytes()[:4096])
     [found, other], unread = read(TauResults(), path)
 
     assert unread == []
     run = found.run
-    assert (run.id, run.group) == (f"{NAME[:-5]}:7:0", "tau-bench:7")
+    assert (run.id, run.group) == (f"{tmp_path.name}/a/{NAME}:7:0", "tau-bench:7")
     assert (run.client, run.model, run.success) == ("tau-bench", "gpt-4o-mini", True)
     assert (other.run.success, other.run.group) == (False, "tau-bench:8")
     assert [(each.role, each.text, each.tool, each.result) for each in found.steps] == [
@@ -127,7 +127,8 @@ def test_a_simulation_in_a_file_of_its_own_is_read(tmp_path: Path) -> None:
 
     assert Tau2Results().reads(path, path.read_bytes())
     [found], _ = read(Tau2Results(), path)
-    assert (found.run.id, found.run.model) == ("sim-1:[mobile]x:0", None)
+    assert found.run.id == f"{tmp_path.name}/simulations/sim-1.json:[mobile]x:0"
+    assert found.run.model is None
     assert read(Tau2Results(), whole) == ([], [])
 
 

@@ -25,6 +25,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Its place in the file, from 1 on."""
     unread: Callable[[Unread], None]
 
+    @property
+    def name(self) -> str:
+        """What tells its file from others: many are named alike, and the folders they are in."""
+        return "/".join(self.path.parts[-3:])
+
     def tell(self, reason: str) -> None:
         """Tell that something here cannot be read."""
         self.unread(Unread(path=str(self.path), reason=reason, line=self.place))

@@ -104,9 +104,8 @@ class InspectLogs(RunDocument):
         if "messages" not in row:
             raise InputError("no sample of Inspect: expected `id`, `messages` and `scores`")
         task, sample = text(head.get("task")), text(row.get("id"))
-        place = f"{text(head.get('run_id')) or source.path.stem}:{sample}:{text(row.get('epoch'))}"
         return PastRun(
-            id=words(row.get("uuid")) or place,
+            id=words(row.get("uuid")) or f"{source.name}:{sample}:{text(row.get('epoch'))}",
             steps=source.guarded(steps_from_messages(_messages(row, source), self.name)),
             client=self.name,
             project=task,

@@ -47,6 +47,8 @@ from interlock.errors import InputError
 from interlock.model.past_run import PastRun, Unread
 
 _EVENT_FILE: Final = re.compile(r"^(?:event-)?(\d+)(?:-[\w-]+)?\.json$")
+_SHARED: Final = frozenset(("trajectory", "events", "history"))
+"""What files are named that are not named after their task."""
 _RUN: Final = "run"
 _ENDS: Final = frozenset(("finish", "reject", "think"))
 """What an agent says by calling something."""
@@ -91,10 +93,10 @@ class OpenHandsEvents(RunDocument):
             yield from super().runs(path, unread)
             return
         if files := _begun_by(path):
-            session = path.parent.parent.name
+            name, session = "/".join(path.parts[-4:-2]), path.parent.parent.name
             events = _events_in(files, unread)
             source = Source(path=path, place=1, unread=unread)
-            yield _run(f"{self.name}:{session}", events, source, {}, group=session)
+            yield _run(name, events, source, {}, group=session)
 
     def _taken_apart(self, content: bytes) -> tuple[Table, Iterable[object]]:
         return {"events": entries(content)}, ({},)
@@ -102,7 +104,9 @@ class OpenHandsEvents(RunDocument):
     def _run(self, row: Table, head: Table, source: Source) -> PastRun:
         del row
         events = source.tables(list(entries(head["events"])), "events")
-        return _run(source.path.stem, events, source, {}, group=source.path.stem)
+        task = source.path.name.removesuffix(".gz").removesuffix(".json")
+        task = source.path.parent.name if task in _SHARED else task
+        return _run(source.name, events, source, {}, group=task)
 
 
 class OpenHandsOutputs(RunLines):
@@ -123,7 +127,7 @@ class OpenHandsOutputs(RunLines):
         events = source.tables(_flat(row["history"]), "history")
         placed = ((source.place, event) for _, event in events)
         attempt = text(row.get("attempt")) or source.place
-        return _run(f"{task}:{attempt}", placed, source, row, task)
+        return _run(f"{source.name}:{task}:{attempt}", placed, source, row, task)
 
 
 def _run(

@@ -86,7 +86,7 @@ class SweAgent(RunDocument):
         else:
             raise InputError("no trajectory: expected `trajectory`, `history` or `messages`")
         return PastRun(
-            id=f"{source.path.parent.name}:{task}",
+            id=source.name,
             steps=source.guarded(steps),
             client="mini-swe-agent" if "messages" in row else self.name,
             project=repository_of(task),

@@ -70,7 +70,7 @@ class TauResults(RunDocument):
         task = text(row.get("task_id"))
         found = _FILE.match(source.path.name)
         return PastRun(
-            id=f"{source.path.stem}:{task}:{text(row.get('trial'))}",
+            id=f"{source.name}:{task}:{text(row.get('trial'))}",
             steps=source.guarded(steps_from_messages(_tau_messages(messages), self.name)),
             client=self.name,
             model=found[1] if found else None,
@@ -103,7 +103,7 @@ class Tau2Results(RunDocument):
         task = text(row.get("task_id"))
         domain = text(fields(head.get("environment_info")).get("domain_name"))
         return PastRun(
-            id=text(row.get("id")) or f"{source.path.stem}:{task}:{text(row.get('trial'))}",
+            id=text(row.get("id")) or f"{source.name}:{task}:{text(row.get('trial'))}",
             steps=source.guarded(steps_from_messages(_tau2_messages(messages), self.name)),
             client=self.name,
             project=domain,
