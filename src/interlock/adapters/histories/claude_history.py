@@ -21,6 +21,7 @@ from interlock.adapters.clients.model_usage import ClaudeUsage
 from interlock.adapters.histories.bounded_lines import unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
+    SingleFile,
     Stamp,
     call_from_json,
     client_run,
@@ -141,7 +142,7 @@ class _Head(msgspec.Struct):
     model: str | None = None
 
 
-class ClaudeHistory(msgspec.Struct, frozen=True):
+class ClaudeHistory(SingleFile, frozen=True):
     """Reads the transcripts of Claude Code."""
 
     name: str = _NAME
@@ -155,11 +156,6 @@ class ClaudeHistory(msgspec.Struct, frozen=True):
         """Return whether a file is such a transcript."""
         begins = unpacked(beginning)
         return ".jsonl" in path.suffixes and any(mark in begins for mark in _BEGINNINGS)
-
-    def beside(self, path: Path) -> Sequence[Path]:
-        """Return which other files are read along with a file: none."""
-        del path
-        return ()
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session, and sub-agents whose lines stand in the same file."""

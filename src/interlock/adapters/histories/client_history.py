@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Final, Protocol, TypeVar
 
@@ -42,6 +42,15 @@ class Fold(Protocol[L_contra]):
     def hear(self, number: int, line: L_contra, /) -> None:
         """Take the next line, by its number."""
         ...
+
+
+class SingleFile(msgspec.Struct, frozen=True):
+    """A reader to whom one file tells all of a run."""
+
+    def beside(self, path: Path) -> Sequence[Path]:
+        """Return which other files are read along with a file: none."""
+        del path
+        return ()
 
 
 def decoded_lines(

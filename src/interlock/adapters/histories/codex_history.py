@@ -22,6 +22,7 @@ from interlock.adapters.clients.model_usage import CodexCount, CodexUsage
 from interlock.adapters.histories.bounded_lines import unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
+    SingleFile,
     Stamp,
     client_run,
     counted,
@@ -137,7 +138,7 @@ class _Head(msgspec.Struct):
     """The line from which on it is its own: before that stands a copy of another session."""
 
 
-class CodexHistory(msgspec.Struct, frozen=True):
+class CodexHistory(SingleFile, frozen=True):
     """Reads the rollouts of Codex."""
 
     name: str = _NAME
@@ -155,11 +156,6 @@ class CodexHistory(msgspec.Struct, frozen=True):
         begins = unpacked(beginning)
         is_named = path.name.startswith("rollout-") and b'"instructions"' in begins
         return is_named or b'"session_meta"' in begins
-
-    def beside(self, path: Path) -> Sequence[Path]:
-        """Return which other files are read along with a file: none."""
-        del path
-        return ()
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session."""

@@ -18,6 +18,7 @@ from interlock.adapters.clients.model_usage import CopilotUsage
 from interlock.adapters.histories.bounded_lines import unpacked
 from interlock.adapters.histories.client_history import (
     Failures,
+    SingleFile,
     Stamp,
     call_from_json,
     client_run,
@@ -103,7 +104,7 @@ class _Head(msgspec.Struct):
     agent: str | None = None
 
 
-class CopilotHistory(msgspec.Struct, frozen=True):
+class CopilotHistory(SingleFile, frozen=True):
     """Reads the events of Copilot CLI."""
 
     name: str = _NAME
@@ -117,11 +118,6 @@ class CopilotHistory(msgspec.Struct, frozen=True):
         """Return whether a file is such a record."""
         begins = unpacked(beginning)
         return ".jsonl" in path.suffixes and b'"copilot' in begins and b'"session.' in begins
-
-    def beside(self, path: Path) -> Sequence[Path]:
-        """Return which other files are read along with a file: none."""
-        del path
-        return ()
 
     def runs(self, path: Path, unread: Callable[[Unread], None]) -> Iterator[PastRun]:
         """Yield the session, and each of its sub-agents."""
