@@ -20,6 +20,7 @@ _BYTES_PER_ATTEMPT = 16
 _DENSE = 8
 _QUOTES = b"\\\"'`"
 _SHORT_TEXT = 2048
+_BRIEF_TEXT = 256
 _SHORT_NAME = 64
 _REMEMBERED = 1024
 _CHEAP_LOOKS = 8
@@ -178,10 +179,11 @@ class _Search:
         """Yield every match, the leftmost first and none within another.
 
         Where it is known what a match begins with, it is tried there and nowhere else: a pattern
-        that counts is slow wherever it could have begun at many places before.
+        that counts is slow wherever it could have begun at many places before. In a few words it
+        cannot have.
         """
         most = _FEW_ATTEMPTS + len(data) // _DENSE
-        begins = self._begins
+        begins = self._begins if len(data) > _BRIEF_TEXT else None
         starts = None if begins is None else list(islice(self._starts(begins, data), most))
         if starts is None or len(starts) == most:
             yield from self.pattern.finditer(data)

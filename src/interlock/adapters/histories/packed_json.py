@@ -112,7 +112,7 @@ def text(part: object) -> str:
 
 def params_from(arguments: object) -> Table | str:
     """Return parameters as a table, where the text that they are given as is one."""
-    if isinstance(arguments, Mapping):
+    if not isinstance(arguments, str) and isinstance(arguments, Mapping):
         return cast("Table", arguments)
     written = text(arguments)
     try:

@@ -142,6 +142,11 @@ class Text:
         self._scan = scan
 
     @property
+    def is_cut(self) -> bool:
+        """Whether there is more of it than is searched."""
+        return self.size > len(self.searched)
+
+    @property
     def matches(self) -> Sequence[SecretMatch]:
         """The credentials in what is searched."""
         return self._scan(self.searched)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from interlock.errors import InputError
-from interlock.policy.actions.calls.json_text import Scan, Unreadable, value_from_json
+from interlock.policy.actions.calls.json_text import PLAIN, Scan, Unreadable, value_from_json
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
@@ -114,7 +114,7 @@ def strings_in(params: object) -> Iterator[tuple[str, str]]:
 
 
 def _holds_text(value: object) -> bool:
-    return isinstance(value, str | Mapping | Sequence)
+    return type(value) not in PLAIN and isinstance(value, str | Mapping | Sequence)
 
 
 def _keys_and_pairs(path: _Path, entries: Mapping[object, object]) -> Iterator[tuple[str, str]]:

@@ -15,12 +15,11 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.inspection import Call, CommandLine, InspectedEdit
 from interlock.policy.config.action_sections import ProtectedPath
 from interlock.policy.gates.contract import Gate, while_off
+from interlock.policy.own.own_guard import Relation
 from interlock.policy.own.own_touches import (
     Touch,
     leads_to_own,
     own_edit,
-    reads_secret,
-    takes_along,
     worst_touch,
 )
 
@@ -111,10 +110,11 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
         path = path_of(value)
         if len(path) > MAX_PATH or "/" not in path:
             continue
-        if reads_secret(path, policy.own):
+        relation = policy.own.relation(normal_path(path, None))
+        if relation is Relation.SECRET:
             yield _own_finding(Touch(Decision.BLOCK, "reads", value))
             return
-        if takes_along(path, policy.own) and _takes_folder(call, name, policy):
+        if relation is Relation.SHARED and _takes_folder(call, name, policy):
             yield _own_finding(Touch(Decision.REQUIRE_CONFIRMATION, "takes along", value))
             return
     for payload in call.found.searches:

@@ -23,8 +23,11 @@ _REMEDIATION = (
 
 
 def _of_texts(part: Call | InspectedEdit, policy: CompiledPolicy) -> Iterator[Finding]:
-    for text in part.texts:
-        yield from secrets_gate(text, policy.config.secrets)
+    settings = policy.config.secrets
+    for text in part.texts if settings.enabled else ():
+        # Most texts hold nothing, and are not looked at any further.
+        if text.is_cut or text.matches:
+            yield from secrets_gate(text, settings)
 
 
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
@@ -44,7 +47,7 @@ def secrets_gate(found: Text, settings: Secrets) -> Iterator[Finding]:
     if not settings.enabled:
         return
     text = found.searched
-    if found.size > len(text):
+    if found.is_cut:
         yield _oversize(found)
     matches = found.matches
     if not matches:

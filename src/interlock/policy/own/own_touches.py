@@ -20,7 +20,7 @@ from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.read_only import only_reads, runs, sed_is_plain
 from interlock.commands.shell.command import WRITES, Command, Effect, EffectKind
-from interlock.commands.shell.scope import OWN_PROGRAM, normal_path
+from interlock.commands.shell.scope import OWN_PROGRAM
 from interlock.commands.shell.words import Word, excerpt_of
 from interlock.model.verdict import Decision
 from interlock.policy.own.own_guard import (
@@ -290,19 +290,9 @@ def _shows_content(command: Command) -> bool:
     return command.program not in _COUNTING and not _only_tells(command)
 
 
-def reads_secret(path: str, guard: OwnGuard) -> bool:
-    """Whether a path that some tool is given lies among what must not be read."""
-    return guard.relation(normal_path(path, None)) is Relation.SECRET
-
-
 def leads_to_own(path: str, cwd: str | None, guard: OwnGuard) -> bool:
     """Whether a path is a folder on the way to Interlock's own files."""
     return guard.relation(placed(path, cwd)) in HOLDERS
-
-
-def takes_along(path: str, guard: OwnGuard) -> bool:
-    """Whether what takes a folder takes Interlock's own files out of one shared with others."""
-    return guard.relation(normal_path(path, None)) is Relation.SHARED
 
 
 def own_edit(path: str, guard: OwnGuard) -> Decision:

@@ -71,9 +71,12 @@ def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
 
 
 def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
+    length = _LENGTH * meter.steps / (meter.steps + _LONG)
+    if not found:
+        return length
     calls = max((each.points for each in found if each.name in _CALLS), default=0.0)
     others = sum(each.points for each in found if each.name not in _CALLS)
-    return calls + others + _LENGTH * meter.steps / (meter.steps + _LONG)
+    return calls + others + length
 
 
 def _sign(evidence: Evidence, settings: Loops) -> Sign:
@@ -125,7 +128,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 def _graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
     """Return the points for a count: those of the highest grade that it reaches."""
-    return max((points for least, points in grades if count >= least), default=0.0)
+    reached = 0.0
+    for least, points in grades:
+        if count >= least and points > reached:
+            reached = points
+    return reached
 
 
 def _steps_in_words(past: Iterable[PastCall | PastMessage]) -> str:
@@ -380,7 +387,11 @@ def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, .
 
 
 def _standstill(live: Sequence[PastCall]) -> Evidence | None:
-    latest = _attempts([each for each in live[-COHERENCE_ACTIONS:] if not each.waiting])
+    calls = [each for each in live[-COHERENCE_ACTIONS:] if not each.waiting]
+    if len([each for each in calls if not each.new]) < _STANDSTILL[0][0]:
+        # Mostly so, and then nothing need be put together.
+        return None
+    latest = _attempts(calls)
     stale = [own[0] for own in latest if not any(each.new for each in own)]
     points = _graded(len(stale), _STANDSTILL)
     if not points:

@@ -149,8 +149,7 @@ def measures(context: StepContext, settings: Steps, *, short: bool) -> StepMetri
 
 def rework_ratio(context: StepContext) -> float | None:
     """Return the share of steps that did work over again; at step 0 nothing was done at all."""
-    ratios = (_counted_ratio(context), context.rework_ratio)
-    return max((ratio for ratio in ratios if ratio is not None), default=None)
+    return _larger(_counted_ratio(context), context.rework_ratio)
 
 
 def rework_interval(context: StepContext) -> tuple[float, float] | None:
@@ -171,8 +170,14 @@ def sure_rework(context: StepContext) -> float | None:
     few = context.rework_of is not None and context.rework_of < COHERENCE_ACTIONS
     if few and (interval := rework_interval(context)) is not None:
         share = interval[0] if (context.rework_of or 0) >= FEWEST_ACTIONS else 0.0
-    ratios = (_counted_ratio(context), share)
-    return max((ratio for ratio in ratios if ratio is not None), default=None)
+    return _larger(_counted_ratio(context), share)
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    """Return the larger of what is known."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
 
 
 def _counted_ratio(context: StepContext) -> float | None:

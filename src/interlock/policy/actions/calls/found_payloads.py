@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from interlock.commands.sql.graph_text import changed_fields
-from interlock.policy.actions.calls.json_text import object_or_list
+from interlock.policy.actions.calls.json_text import PLAIN, object_or_list
 from interlock.policy.actions.calls.payload import Payload, is_patch
 from interlock.policy.actions.calls.tool_vocabulary import Role
 
 LONGEST_CODE: Final = 65_536
 _MOST_ENTRIES: Final = 64
-_NUMBERS: Final = frozenset((int, float, bool, type(None)))
 _COMMAND: Final = frozenset(("command",))
 _FOLDER: Final = frozenset(("folder",))
 _PATH: Final = frozenset(("path",))
@@ -65,7 +64,7 @@ def is_known_whole(
     if not is_known or not role.does_one_thing or len(params) > _MOST_ENTRIES:
         return False
     for name, value in params.items():
-        if type(value) in _NUMBERS:
+        if type(value) in PLAIN:
             continue
         kinds = kinds_of(str(name))
         is_data = bool(kinds) and kinds <= _DATA

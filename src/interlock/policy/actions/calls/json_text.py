@@ -10,6 +10,8 @@ import msgspec
 
 from interlock.secrets.scanner import SecretMatch
 
+PLAIN: Final = frozenset((int, float, bool, type(None)))
+"""What a value may be that holds no text."""
 _AROUND: Final = 24
 """How many characters on either side of a mistake are shown."""
 _SEARCHED: Final = 4096
