@@ -238,11 +238,21 @@ def test_what_only_begins_like_credentials_is_none(part: str):
     assert SCANNER.scan(part * 20_000) == []
 
 
-def test_a_match_is_not_looked_for_within_another():
+@pytest.mark.parametrize("before", ["", "a word " * 100], ids=["short", "long"])
+def test_a_match_is_not_looked_for_within_another(before: str):
     one = "xapp-1-" + "A1B2C3D4E5" + "-1234567890-" + "0123456789abcdef" * 4
-    (match,) = SCANNER.scan(one)
+    (match,) = SCANNER.scan(before + one)
 
-    assert (match.start, match.end) == (0, len(one))
+    assert (match.start, match.end) == (len(before), len(before + one))
+
+
+@pytest.mark.parametrize("before", ["", "a word " * 100], ids=["short", "long"])
+def test_a_beginning_within_a_match_begins_nothing(before: str):
+    one = from_template("patpat[A-Za-z0-9]{11}.[0-9a-f]{64}", 3)
+    (match,) = SCANNER.scan(before + one)
+
+    assert (match.rule.name, match.start) == ("saas.airtable-token", len(before))
+    assert match.end == len(before + one)
 
 
 @pytest.mark.parametrize(
