@@ -40,7 +40,8 @@ RESULTS: Final = {
 """How many characters come back: the mean of each tenth of the calls."""
 EDITS: Final = (80, 160, 220, 290, 370, 470, 600, 790, 1_120, 2_440)
 """The same for the text that an edit puts in the place of another."""
-LOOK_EVERY_S: Final = 0.25
+LOOK_EVERY_S: Final = 1.0
+"""A look at all of its memory holds a process up for some milliseconds."""
 WORDS: Final = (
     "parser order cart invoice sync cache worker queue schema token user account test build route"
     " handler page button style theme retry limit report export import batch index search filter"

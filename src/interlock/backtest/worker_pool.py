@@ -26,6 +26,7 @@ from interlock.errors import InterlockError
 
 _AHEAD: Final = 3
 """So many parts per process are under way."""
+_MANY_OBJECTS: Final = 100_000
 
 R = TypeVar("R")
 Task = tuple[Callable[..., object], tuple[object, ...]]
@@ -92,8 +93,10 @@ def _begin(equip: Callable[[], object]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     _equipment[:] = [equip()]
-    # It stays to the end: nobody need look through it for what can be thrown away.
+    # It stays to the end, and what comes and goes holds next to nothing that refers to itself:
+    # to look through either for what can be thrown away takes longer than it is worth.
     gc.freeze()
+    gc.set_threshold(_MANY_OBJECTS)
 
 
 def _end_with_parent() -> None:
