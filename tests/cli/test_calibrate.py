@@ -104,7 +104,7 @@ def test_it_writes_a_picture_and_a_patch_and_touches_nothing_else(history: Path)
 
 def test_a_file_that_is_there_is_not_lost(history: Path) -> None:
     words = ("calibrate", str(history), "--svg", "c.svg", "--patch", "p.toml")
-    Path("c.svg").write_text("<svg>my own</svg>")
+    Path("c.svg").write_text("<svg><desc>my own Interlock calibration curve</desc></svg>")
     taken = interlock(*words)
     Path("c.svg").unlink()
     assert interlock(*words).exit_code == ExitCode.ALLOWED
