@@ -29,12 +29,10 @@ from interlock.policy.gates.judgement import judge, settle
 from interlock.policy.reviews.gate_faults import coverage_of, refusing
 from interlock.policy.reviews.review_gate import asked_again, choose, opened
 from interlock.policy.reviews.review_gate import judge as judge_review
-from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
-from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies.policy_book import recompiled_policy
-from interlock.service.policies.recorded_answer import findings_again, step_again
+from interlock.service.policies.recorded_answer import findings_again, step_again, stop_again
 from interlock.views import units
 from interlock.views.check_results import AnswerDifference, ReplayResult
 
@@ -153,16 +151,7 @@ def _step_now(event: events.StepJudged, state: RunState, policy: CompiledPolicy)
 
 
 def _stop_now(event: events.StopJudged, state: RunState, policy: CompiledPolicy) -> Values:
-    step = decide_step(event.facts, policy.config.steps, throttled_before=event.throttled_before)
-    decision = decide_stop(event.context, policy.config.stops)
-    ruled = ruling(
-        event.hard,
-        step,
-        decision,
-        credit=event.credit,
-        waiting=event.waiting,
-        completion=event.completion,
-    )
+    decision, step, ruled = stop_again(event, policy)
     meter = meter_with_words(state.control, event.context.text)
     signs = signs_of(meter, policy.config.loops)
     return {"signs": signs, "step": step, "decision": decision, **_ruled(ruled)}

@@ -24,24 +24,21 @@ from interlock.model.own_places import OwnPlaces
 from interlock.model.policy_comparison import AnswerKind, TurnAnswer, Went
 from interlock.model.recommendation import PatchOperation, SimulatedEffect
 from interlock.model.run import RunState, folded
-from interlock.model.step import ContinueDecision, StepContext
+from interlock.model.step import ContinueDecision
 from interlock.model.stop import StopDecision
 from interlock.model.verdict import Decision, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.undo_eligibility import is_undoable, touched_by
-from interlock.policy.arbiter import ruling
 from interlock.policy.config.document import MergedPolicy, canonical_bytes
 from interlock.policy.gates.judgement import settle
 from interlock.policy.learn.recommendations import policy_after
 from interlock.policy.reviews.review_gate import claims_success
-from interlock.policy.steps.continue_gate import decide as decide_step
 from interlock.policy.steps.loop_detector import signs_of
-from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.ports import Rows
 from interlock.service.policies.answer_tally import Place, RunTally, Said, Tally, Used
 from interlock.service.policies.policy_files import compile_policy
-from interlock.service.policies.recorded_answer import findings_again, step_again
+from interlock.service.policies.recorded_answer import findings_again, step_again, stop_again
 
 _ASKS: Final = Decision.REQUIRE_CONFIRMATION
 _TURNS: Final = {
@@ -184,7 +181,7 @@ class RecordedRun:
             case events.StopJudged():
                 meter = meter_with_words(control, event.context.text)
                 facts = replace(event.facts, signs=signs_of(meter, settings.loops))
-                return _stop_again(event, facts, policy)
+                return _turn_said(*stop_again(replace(event, facts=facts), policy))
 
     def _spend(self, usage: TokenUsage | None, cost_micros: int | None) -> None:
         if usage is not None:
@@ -266,21 +263,6 @@ def step_said(decision: ContinueDecision) -> Said:
     """Return what the continue gate answered, by its checks."""
     because = tuple((each.code, each.decision.rank) for each in decision.reasons)
     return Said(decision.decision, because)
-
-
-def _stop_again(event: events.StopJudged, facts: StepContext, policy: CompiledPolicy) -> Said:
-    """Return what becomes of a turn; checks of finished work count as they came out then."""
-    step = decide_step(facts, policy.config.steps, throttled_before=event.throttled_before)
-    decision = decide_stop(event.context, policy.config.stops)
-    ruled = ruling(
-        event.hard,
-        step,
-        decision,
-        credit=event.credit,
-        waiting=event.waiting,
-        completion=event.completion,
-    )
-    return _turn_said(decision, step, ruled)
 
 
 def _turn_said(decision: StopDecision, step: ContinueDecision, ruled: Ruling) -> Said:

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from interlock.model.events import ActionJudged, StepJudged
+from interlock.model.arbitration import Ruling
+from interlock.model.events import ActionJudged, StepJudged, StopJudged
 from interlock.model.run import FROM_FACTS
 from interlock.model.step import ContinueDecision
+from interlock.model.stop import StopDecision
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.arbiter import held_answer
+from interlock.policy.arbiter import held_answer, ruling
 from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
 from interlock.policy.gates.judgement import judge, observed_findings
-from interlock.policy.steps.continue_gate import decide
+from interlock.policy.steps.continue_gate import decide as decide_step
+from interlock.policy.stops.stop_gate import decide as decide_stop
 from interlock.service.policies.builtin_rules import known_rules
 
 
@@ -39,12 +42,29 @@ def step_again(event: StepJudged, policy: CompiledPolicy) -> ContinueDecision:
     """Return what is answered before a step, of which the same is known."""
     if event.hard:
         return held_answer(event.hard)
-    return decide(
+    return decide_step(
         event.context,
         policy.config.steps,
         throttled_before=event.throttled_before,
         short=event.decision.short,
     )
+
+
+def stop_again(
+    event: StopJudged, policy: CompiledPolicy
+) -> tuple[StopDecision, ContinueDecision, Ruling]:
+    """Return what becomes of a turn; checks of finished work count as they came out then."""
+    step = decide_step(event.facts, policy.config.steps, throttled_before=event.throttled_before)
+    decision = decide_stop(event.context, policy.config.stops)
+    ruled = ruling(
+        event.hard,
+        step,
+        decision,
+        credit=event.credit,
+        waiting=event.waiting,
+        completion=event.completion,
+    )
+    return decision, step, ruled
 
 
 def _names(findings: Sequence[Finding]) -> set[tuple[str, str]]:
