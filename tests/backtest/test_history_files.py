@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from collections.abc import Callable, Generator
@@ -113,6 +114,16 @@ def test_a_session_that_is_linked_from_its_storage_is_found(tmp_path: Path) -> N
     link.symlink_to(away)
 
     assert list(stamps(tmp_path / "storage")) == ["ses_1.json"]
+
+
+def test_a_packed_file_is_more_work_than_its_size_tells(tmp_path: Path) -> None:
+    line = f"{json.dumps({'steps': [], 'text': 'x' * 5_000})}\n".encode()
+    (tmp_path / "plain.jsonl").write_bytes(line)
+    (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(line))
+    plain, packed = found_files([tmp_path], known_readers())[0]
+
+    assert plain.work == plain.size
+    assert packed.work > packed.size
 
 
 def test_a_part_that_cannot_be_looked_at_keeps_no_history_from_being_found(tmp_path: Path) -> None:

@@ -43,7 +43,11 @@ def test_json_lines_say_how_runs_ended() -> None:
     [
         ("run_id,outcome\na1,maybe\n", 2, "how run `a1` ended is `maybe`: expected `success` or"),
         ("run_id,outcome\na1\n", 2, "how run `a1` ended is ``"),
-        ("name,outcome\na1,success\n", 2, "no run: expected one of `run_id`, `run`, `id`"),
+        (
+            "name,outcome\na1,success\n",
+            1,
+            "its header is `name`, `outcome`: expected one of",
+        ),
         ('run_id,outcome\n"a1,success\n', 1, "not CSV: "),
         ('{"run_id": "a1"\n', 1, "not JSON: "),
         ('{"run_id": "a1", "success": true}\n[]\n', 2, "not an object with `run_id`"),

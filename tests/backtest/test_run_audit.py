@@ -102,6 +102,33 @@ def test_the_same_moment_has_the_same_name_in_every_audit() -> None:
     assert len({each.id for each in first.moments}) == 2
 
 
+_NO = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+
+
+@pytest.mark.parametrize(
+    ("refused", "looped"),
+    [((), 1), ((_NO,) * 3, 0), (("<tool_use_error>File has not been read yet",) * 3, 1)],
+    ids=["all of them failed", "a person said no", "the client did"],
+)
+def test_a_call_that_a_person_refused_has_not_failed(refused: Sequence[str], looped: int) -> None:
+    names = ("ls a", "cat b", "make c", "npm d", "go e", "uv f")
+    ran = [f"no such thing: {name}" for name in names[len(refused) :]]
+    steps = [
+        a_call(name, said, failed=True, ran=said in ran, at=place)
+        for place, (name, said) in enumerate(zip(names, [*refused, *ran], strict=True))
+    ]
+
+    found = audit(a_person("go"), *steps)
+
+    assert found.counts.get(MomentKind.LOOP, 0) == looped
+
+
+def test_a_moment_without_a_time_has_the_time_of_the_one_before() -> None:
+    found = audit(a_person("go", at=3), a_call("ls", at=5), a_call("rm -rf ~"))
+
+    assert [each.at for each in found.moments] == [5]
+
+
 def test_of_many_moments_the_worst_are_kept() -> None:
     pushes = [a_call(f"git push --force origin b{number}", line=number) for number in range(60)]
     steps = [*pushes[:30], a_call("rm -rf ~", line=99), *pushes[30:]]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli.asking import interlock, interlock_process, program
+from interlock.cli.call.exit_code import ExitCode
 from patience import LONG_ENOUGH_S
 from secret_generator import from_template
 
@@ -218,11 +219,28 @@ def test_an_interrupted_audit_says_how_to_go_on(many: Path, state: Path) -> None
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=LONG_ENOUGH_S)
 
-    assert process.returncode == 0 or b"what was read is kept" in said
+    assert process.returncode == 0 or b"interrupted: " in said
     assert process.returncode in {0, 128 + signal.SIGINT}
     assert b"Aborted!" not in said
     assert b"Traceback" not in said
     assert audit(many)["runs"] == 12
+
+
+def test_an_audit_of_which_nothing_is_read_yet_says_so(many: Path, state: Path) -> None:
+    whole = many.parent / "whole.jsonl"
+    whole.write_bytes(b"".join(each.read_bytes() for each in many.iterdir()))
+    process = subprocess.Popen(
+        program(["audit", "--json", str(whole)]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    wait_for(lambda: process.poll() is not None or (state / _JOURNAL).exists())
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=LONG_ENOUGH_S)
+
+    told = b"interrupted: no file was read to its end yet" in said
+    assert told is (process.returncode == ExitCode.INTERRUPTED)
+    assert told or process.returncode == 0
 
 
 def test_only_one_audit_works_at_a_time(histories: Path, state: Path) -> None:
@@ -439,6 +457,22 @@ def test_a_torn_mark_harms_no_other(histories: Path, state: Path) -> None:
     assert len((state / "marks.jsonl").read_bytes().splitlines()) == 3
 
 
+def test_a_moment_is_named_in_either_case_and_a_mark_is_taken_back_once(histories: Path) -> None:
+    name = next(each["id"] for each in audit(histories)["moments"] if not each["id"].isdecimal())
+
+    assert interlock("audit", "mark", name.upper(), "right").exit_code == 0
+    assert interlock("audit", "mark", name, "none").exit_code == 0
+    assert "there was no mark" in interlock("audit", "mark", name, "none").stdout
+
+
+def test_a_place_is_told_in_one_piece(histories: Path) -> None:
+    deep = histories / ("d" * 120)
+    deep.mkdir()
+    moved = (histories / "a.jsonl").rename(deep / "a.jsonl")
+
+    assert f"{moved}:1\n" in interlock("audit", str(histories)).stdout
+
+
 def test_half_a_character_harms_no_other(histories: Path, state: Path) -> None:
     first, second, *_ = audit(histories)["moments"]
     interlock("audit", "mark", first["id"], "right")
@@ -471,6 +505,20 @@ def test_only_the_owner_can_read_what_is_kept(histories: Path, state: Path) -> N
 
     assert state.stat().st_mode & 0o077 == 0
     assert all(each.stat().st_mode & 0o077 == 0 for each in state.iterdir())
+
+
+def test_a_page_that_may_not_be_written_is_refused_before_the_work(
+    histories: Path, tmp_path: Path, state: Path
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    result = interlock("audit", str(histories), "--html", str(closed / "page.html"))
+
+    if os.geteuid() == 0:
+        assert result.exit_code == 0
+    else:
+        assert "cannot be written: Permission denied" in result.stderr
+        assert not state.exists()
 
 
 def test_a_page_whose_folder_is_missing_is_refused_before_the_work(histories: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_loop_of_which_little_is_known_says_so():
     loop = a_moment(1, kind=MomentKind.LOOP, decision="stop", steps=40)
     lines = moments(an_audit(moments=(loop,)))
 
-    assert "          step 13 of 40, tokens unknown after it" in lines
+    assert "          paused at step 13, went on to step 40, tokens unknown" in lines
     assert any(
         "unknown" in line and "git push" in line for line in report(an_audit(moments=(loop,)))
     )

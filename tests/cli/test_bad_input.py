@@ -1,12 +1,33 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
 
-from cli.asking import interlock
+from cli.asking import interlock, program
+from interlock.cli.call.exit_code import ExitCode
+from patience import LONG_ENOUGH_S
+
+
+def test_who_interrupts_a_command_is_told_no_more_than_that() -> None:
+    process = subprocess.Popen(
+        program(["check", "command", "-"]),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    # More than a pipe holds: what is left was read by the command, which waits for the rest.
+    process.stdin.write(b" " * 200_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=LONG_ENOUGH_S)
+
+    assert (process.returncode, out, said) == (ExitCode.INTERRUPTED, b"", b"Error: interrupted\n")
 
 
 def test_invalid_utf8_on_stdin_is_refused_with_its_place() -> None:

@@ -146,7 +146,7 @@ def test_what_is_refused_is_said_first_and_without_tables(tmp_path: Path) -> Non
     assert "nothing: 1 good run is too few, 146 are needed" in " ".join(result.stdout.split())
     assert "by mistake  " not in result.stdout
     assert "by agent" not in result.stdout
-    assert nothing.stdout.startswith("Not enough: no run was read.\n")
+    assert nothing.stdout.startswith("Not enough: no run and no end of a turn was read.\n")
 
 
 def test_outcomes_and_repositories_that_tell_nothing_are_named(history: Path) -> None:
@@ -247,7 +247,9 @@ def test_rows_without_a_name_count_in_every_file(tmp_path: Path) -> None:
         (["runs.jsonl", "--outcomes", "empty"], "`empty` has no outcome: it is empty"),
         (["runs.jsonl", "--outcomes", "bytes"], "`bytes` cannot be read: not UTF-8"),
         (["runs.jsonl", "--outcomes", "runs.jsonl"], "`runs.jsonl` has no outcome: line 1: how"),
-        (["runs.jsonl", "--git", "."], "is not in a git repository"),
+        (["runs.jsonl", "--git", "."], "`.` is not in a git repository: name one in which the"),
+        (["folder"], "there is no history in `folder` that can be read: `folder`: no history"),
+        (["runs.jsonl", "--outcomes", "odd"], "`odd` has no outcome: line 1: its header is `name`"),
         (["runs.jsonl", "--svg", "no/where.svg"], "`no/where.svg` cannot be written: its folder"),
         (["runs.jsonl", "--promise", "0"], "0.0 is not in the range"),
         (["runs.jsonl", "--promise", "x"], "'x' is not a valid float"),
@@ -265,6 +267,8 @@ def test_bad_input_is_told(
     Path("cut.jsonl.gz").write_bytes(packed[:-12])
     Path("torn.jsonl.gz").write_bytes(packed[:12] + b"\xff" * 12)
     Path("empty").touch()
+    Path("folder").mkdir()
+    Path("odd").write_text("name,status\na1,success\n")
     Path("bytes").write_bytes(b"\xff\xfe\xff")
     result = interlock("calibrate", *words)
 

@@ -9,17 +9,20 @@ import struct
 import subprocess
 import termios
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from cli.asking import interlock_process, program
+
+_CHOICES: Final = ("PAGER", "LESS", "NO_COLOR")
 
 
 def at_a_screen(words: list[str], *, rows: int, pager: str | None) -> str:
     """Run a command at a terminal that is so many rows high; return what it shows."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 100, 0, 0))
-    known = {name: value for name, value in os.environ.items() if name not in ("PAGER", "NO_COLOR")}
+    known = {name: value for name, value in os.environ.items() if name not in _CHOICES}
     environment = known | ({} if pager is None else {"PAGER": pager}) | {"TERM": "xterm"}
     with subprocess.Popen(
         program(words), stdin=slave, stdout=slave, stderr=slave, env=environment
@@ -43,8 +46,8 @@ def _read(master: int) -> bytes:
 @pytest.fixture
 def pager(tmp_path: Path) -> str:
     """A pager that says that it was there."""
-    file = tmp_path / "pager"
-    file.write_text("#!/bin/sh\necho paged\ncat\n")
+    file = tmp_path / "less"
+    file.write_text('#!/bin/sh\necho "paged$LESS"\ncat\n')
     file.chmod(0o755)
     return str(file)
 
@@ -52,9 +55,18 @@ def pager(tmp_path: Path) -> str:
 def test_what_is_longer_than_the_terminal_is_paged_in_its_colours(pager: str) -> None:
     shown = at_a_screen(["rules", "git"], rows=5, pager=pager)
 
-    assert shown.startswith("paged")
+    assert shown.startswith("paged-R")
     assert "git.push-force" in shown
     assert "\x1b[1;4m" in shown
+
+
+def test_a_pager_that_may_show_no_colours_is_given_none(pager: str) -> None:
+    other = Path(pager).rename(Path(pager).with_name("another"))
+    shown = at_a_screen(["rules", "git"], rows=5, pager=str(other))
+
+    assert shown.startswith("paged")
+    assert "git.push-force" in shown
+    assert "\x1b[" not in shown
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,18 @@ def test_one_run_is_enough(story: Path) -> None:
     assert told["runs"] == 1
 
 
+def test_a_session_is_named_as_audits_name_it(story: Path) -> None:
+    name = "entire:shop:0cf3db51-5580-4747-9273-e2acff2ba566"
+    rows = [
+        {"run_id": each, "steps": [{"role": "assistant", "text": "Done."}]} for each in (name, "b")
+    ]
+    (story / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    for named in ("0cf3db51", "entire:shop:0c", name):
+        told = json.loads(interlock("simulate", "runs.jsonl", "--run", named, "--json").stdout)
+        assert told["runs"] == 1
+
+
 def test_histories_are_read_instead_of_the_ledger_and_along_with_it(
     story: Path, place: str
 ) -> None:

@@ -57,22 +57,23 @@ def work(
 ) -> AuditSum:
     """Read every file that is not known yet, and return what all of them come to.
 
-    `advance` is told how many bytes are done, of how many.
+    `advance` is told how many bytes are done, of how many: those of whole files.
     """
-    total, done = sum(each.size for each in files), 0
+    total, done = sum(each.work for each in files), 0
     files = [each._replace(stamp=f"{each.stamp} {policy.hash} {version}") for each in files]
     result = AuditSum()
+    advance(done, total)
     with _journal(folder) as journal:
         wanted = {each.path: each for each in files}
         for line in _known(folder / _JOURNAL, wanted):
             _add(result, line)
-            done += wanted.pop(line.path).size
+            done += wanted.pop(line.path).work
             advance(done, total)
         for line in _read(list(wanted.values()), policy, processes):
             journal.write(msgspec.json.encode(line) + b"\n")
             journal.flush()
             _add(result, line)
-            done += wanted[line.path].size
+            done += wanted[line.path].work
             advance(done, total)
     _forget_others(folder, {each.path: each for each in files})
     return result
@@ -164,7 +165,7 @@ def _still_counts(line: _Line, wanted: Mapping[str, HistoryFile]) -> bool:
 def _read(files: Sequence[HistoryFile], policy: CompiledPolicy, processes: int) -> Iterator[_Line]:
     """Yield what each file comes to, as it is known."""
     jobs = [_job(file) for file in files]
-    if processes <= 1 or len(files) <= 1 or sum(each.size for each in files) < _LITTLE:
+    if processes <= 1 or len(files) <= 1 or sum(each.work for each in files) < _LITTLE:
         read = in_turn(jobs, AuditJudge(policy))
     else:
         merged = MergedPolicy(policy=policy.config, hash=policy.hash)

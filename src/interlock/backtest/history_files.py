@@ -16,6 +16,8 @@ from interlock.model.past_run import PastRun, Unread
 from interlock.ports import HistoryReader
 
 _BEGINNING: Final = 64 * 1024
+_PACKED: Final = 8
+"""So much larger is what a packed file holds."""
 T = TypeVar("T")
 
 
@@ -27,6 +29,11 @@ class HistoryFile(NamedTuple):
     size: int
     stamp: str
     """Another one whenever something else may stand in it."""
+
+    @property
+    def work(self) -> int:
+        """How much there is to read in it, in bytes and as far as one can tell beforehand."""
+        return self.size * _PACKED if self.path.endswith(".gz") else self.size
 
 
 def found_files(

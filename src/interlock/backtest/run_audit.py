@@ -364,7 +364,7 @@ class _Auditor:
             "path": self._path,
             "line": step.line,
             "step": at,
-            "at": step.at,
+            "at": self._last if step.at is None else step.at,
             **told,
         }
         kept = self._moments[kind]

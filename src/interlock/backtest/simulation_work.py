@@ -21,6 +21,7 @@ from interlock.ports import Rows
 from interlock.service.policies.answer_tally import Tally
 from interlock.service.policies.policy_files import compile_policy
 from interlock.service.policies.policy_simulation import Policies, RecordedRun
+from interlock.views import units
 
 _PAGE: Final = 1_000
 _LITTLE_RECORDS: Final = 4_000
@@ -42,12 +43,13 @@ def simulate(
 ) -> Tally:
     """Return what both policies come to on runs of the ledger and on files of histories.
 
-    Of the histories only the run of that name counts, where `only` names one.
+    Of the histories only the run of that name counts, where `only` names one by its beginning, or
+    as audits do.
     """
-    weights = [each.seq for each in runs] + [1 + each.size // _PAGE for each in files]
+    weights = [each.seq for each in runs] + [1 + each.work // _PAGE for each in files]
     jobs: list[Job[Tally]] = [] if rows is None else [_recorded_job(rows, run.id) for run in runs]
     jobs += [_history_job(file, only) for file in files]
-    records, size = sum(each.seq for each in runs), sum(each.size for each in files)
+    records, size = sum(each.seq for each in runs), sum(each.work for each in files)
     is_little = records < _LITTLE_RECORDS and size < _LITTLE_BYTES
     finished = (
         in_turn(jobs, policies)
@@ -56,6 +58,7 @@ def simulate(
     )
     found: dict[int, Tally] = {}
     tally, done, added = Tally(), 0, 0
+    advance(done, sum(weights))
     for place, result in finished:
         found[place] = result
         done += weights[place]
@@ -89,7 +92,7 @@ def _read(policies: Policies, file: HistoryFile, only: str | None) -> Tally:
     tally = Tally()
 
     def simulated(run: PastRun) -> Tally:
-        is_meant = only is None or run.id.startswith(only)
+        is_meant = only is None or run.id.startswith(only) or units.session(run.id) == only
         return simulated_past(run, file.path, policies) if is_meant else Tally()
 
     for each in through(file, simulated, tally.note_unread):

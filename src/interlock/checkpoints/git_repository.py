@@ -226,6 +226,10 @@ def printable(text: bytes) -> str:
     return text[-_MOST_SHOWN:].decode("utf-8", "backslashreplace").strip()
 
 
+class NoRepositoryError(CheckpointError):
+    """There is no git repository where one was looked for."""
+
+
 def _top_of(workspace: Path) -> Path:
     """Return the nearest folder with a `.git`; what `core.worktree` says does not count."""
     for folder in (workspace, *workspace.parents):
@@ -233,7 +237,7 @@ def _top_of(workspace: Path) -> Path:
             return folder
     if all((workspace / name).exists() for name in ("HEAD", "objects", "refs")):
         raise CheckpointError(f"`{workspace}` is a bare repository: there are no files to keep")
-    raise CheckpointError(
+    raise NoRepositoryError(
         f"`{workspace}` is not in a git repository: run `git init` there, or set"
         ' `steps.checkpoint-command` to a command of your own or to "none"'
     )

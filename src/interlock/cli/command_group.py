@@ -171,6 +171,8 @@ class CommandGroup(Commands):
             _leave(ctx, ExitCode.FAILED, str(error))
         except BrokenPipeError:
             raise
+        except KeyboardInterrupt:
+            _leave(ctx, ExitCode.INTERRUPTED, "interrupted")
         except OSError as error:
             place = f"`{error.filename}`: " if error.filename else ""
             _leave(ctx, ExitCode.FAILED, f"{place}{error.strerror or error}")

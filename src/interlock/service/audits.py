@@ -73,7 +73,7 @@ class AuditFolder:
             moment.id: moment
             for audit in self.audits()
             for moment in audit.moments
-            if beginning and moment.id.startswith(beginning)
+            if beginning and moment.id.startswith(beginning.lower())
         }
         if not found:
             raise InputError(

@@ -5,7 +5,6 @@ Everything is worked out here once; a terminal, the console and a file only lay 
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -35,7 +34,8 @@ _LEAST_SHORT: Final = 6
 LEAST_MARKS: Final = 20
 """Fewer marks make no percentage."""
 _LONGEST_NAME: Final = 24
-_UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
+_RARE: Final = 5
+"""What is more frequent is told as it was counted: one of two is not the same as two of five."""
 _WORDS: Final = {"block": "deny", "require-confirmation": "ask"}
 _NUMBERS: Final = "no one two three four five six seven eight nine ten".split()
 UNKNOWN: Final = "unknown"
@@ -370,7 +370,7 @@ def _share_of_calls(count: int, judged: int) -> str:
         return f"{_per_thousand(count, judged)} per 1,000 calls"
     one_in = round(judged / count) if count else 0
     calls = units.counted(judged, "call")
-    return f"1 in {one_in:,} calls" if one_in > 1 else f"of {calls}"
+    return f"1 in {one_in:,} calls" if one_in >= _RARE else f"of {calls}"
 
 
 def _questions(audit: Audit) -> str:
@@ -415,7 +415,8 @@ def _asked_by(audit: Audit) -> str:
     if len(audit.rules) <= MOST_RULES:
         return "One rule asks or denies:" if len(shares) == 1 else "These rules ask or deny:"
     part = _percent(sum(each.share for each in shares))
-    return f"{_number(len(shares)).capitalize()} rules make {part} of all questions and denials:"
+    those = f"{_number(len(shares)).capitalize()} rules make {part} of all questions and denials"
+    return f"{those} (of one call there can be several reasons):"
 
 
 def _other_rules(audit: Audit) -> str:
@@ -467,7 +468,7 @@ class _Lists:
             short=self._short[moment.id],
             word=_word(moment),
             project=_short(moment.project or moment.client),
-            session=_session(moment.run),
+            session=units.session(moment.run),
             when="" if moment.at is None else _day(moment.at, self._year),
             place=units.from_home(place_of(moment.path, moment.line)),
             marked=self._marks.get(moment.id),
@@ -492,14 +493,6 @@ def _word(moment: Moment) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def _session(run: str) -> str:
-    """Return what tells a session from others: the first of its UUID, or the end of its name."""
-    uuid = _UUID.search(run)
-    if uuid is not None:
-        return uuid.group(1)
-    return run if len(run) <= _LONGEST_NAME else f"…{run[1 - _LONGEST_NAME :]}"
 
 
 def _day(at: int, year: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from decimal import Decimal
 from typing import Final, assert_never
@@ -13,6 +14,8 @@ from interlock.model.budget import Amounts, Dimension, Limits
 
 LEAST_CALLS: Final = 1_000
 """Of fewer calls nothing is told per 1,000."""
+_LONGEST_NAME: Final = 24
+_UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
 _SECOND: Final = 1_000_000
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _THOUSANDS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
@@ -79,6 +82,14 @@ def from_home(path: str) -> str:
     """Return a path as its owner writes it: what is in the home folder begins with `~`."""
     home = os.environ.get("HOME", "").rstrip("/")
     return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
+
+
+def session(run: str) -> str:
+    """Return what tells a session from others: the first of its UUID, or the end of its name."""
+    uuid = _UUID.search(run)
+    if uuid is not None:
+        return uuid.group(1)
+    return run if len(run) <= _LONGEST_NAME else f"…{run[1 - _LONGEST_NAME :]}"
 
 
 def size(count: int) -> str:

@@ -19,7 +19,7 @@ import msgspec
 
 from interlock.backtest.calibrate.scored_run import ScoredRun
 from interlock.checkpoints.bounded_command import Deadline
-from interlock.checkpoints.git_repository import Git, found_repository
+from interlock.checkpoints.git_repository import Git, NoRepositoryError, found_repository
 from interlock.errors import CheckpointError, InputError
 
 _KEPT_SHARE: Final = 0.5
@@ -54,6 +54,11 @@ class KeptWork:
                 raise InputError(f"`{folder}` has no commit yet: nothing can have been kept")
             self._head_s = int(self._git.line("show", "-s", "--format=%ct", *_SAFE, "HEAD"))
             self._commits = list(_commits(self._git))
+        except NoRepositoryError:
+            raise InputError(
+                f"`{folder}` is not in a git repository: name one in which the work of the runs"
+                " was committed"
+            ) from None
         except CheckpointError as error:
             raise InputError(f"`{folder}`: {error}") from error
         self._top, self._days = repository.top, days

@@ -60,6 +60,16 @@ def _json_rows(text: str) -> Iterator[tuple[int, object]]:
 def _csv_rows(text: str) -> Iterator[tuple[int, object]]:
     reader = csv.DictReader(text.splitlines(), strict=True)
     try:
+        named = {each.strip().lower() for each in reader.fieldnames or ()}
+        if named and not (named & {*_RUN} and named & {*_OUTCOME}):
+            yield (
+                1,
+                InputError(
+                    f"its header is {_named(sorted(named))}: expected one of {_named(_RUN)} and one"
+                    f" of {_named(_OUTCOME)}"
+                ),
+            )
+            return
         for row in reader:
             yield reader.line_num, {(key or "").strip().lower(): row[key] for key in row}
     except csv.Error as error:

@@ -32,7 +32,7 @@ from interlock.backtest.history_files import HistoryFile, found_files, through
 from interlock.backtest.run_scorer import scored_run
 from interlock.cli.calibrate.calibration_page import calibration_lines, patch_of
 from interlock.cli.calibrate.calibration_picture import OWN_PICTURE, picture
-from interlock.cli.call.client_histories import histories_instead
+from interlock.cli.call.client_histories import histories_instead, no_history
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
 from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
@@ -213,13 +213,12 @@ def _scored(
     paths: Sequence[Path], policy: Policy, unread: list[Unread], *, with_ledger: bool
 ) -> Iterator[ScoredRun]:
     files = _files(paths, unread)
-    total, done = sum(each.size for each in files), 0
+    total, done = sum(each.work for each in files), 0
     with progress("reading", told=units.size) as advance:
         for file in files:
-            for run in through(file, lambda run: scored_run(run, policy), unread.append):
-                yield run
-                advance(done, total)
-            done += file.size
+            advance(done, total)
+            yield from through(file, lambda run: scored_run(run, policy), unread.append)
+            done += file.work
     if with_ledger:
         instead = histories_instead("calibrate", "--outcomes", "FILE")
         with (
@@ -243,6 +242,8 @@ def _files(paths: Sequence[Path], unread: list[Unread]) -> Sequence[HistoryFile]
         if path.is_dir() and not files:
             unread.append(Unread(path=str(path), reason="no history in this folder"))
         found += sorted(files, key=lambda each: each.path)
+    if paths and not found:
+        raise no_history(paths, unread)
     return found
 
 

@@ -92,7 +92,7 @@ def _refusal_lines(report: CalibrationReport) -> Iterator[Line]:
             known = f"{found.now.good:,} of {found.needed:,} {words.good} known"
             yield (Span(f"Not enough: {known}.", Tone.CAREFUL),)
     if not report.runs and not report.ends:
-        yield (Span("Not enough: no run was read.", Tone.CAREFUL),)
+        yield (Span("Not enough: no run and no end of a turn was read.", Tone.CAREFUL),)
     yield from wrapped_lines((), _MORE)
     yield ()
 
@@ -280,7 +280,8 @@ def _patch_lines(title: str, note: str, patch: Sequence[PatchOperation]) -> Iter
 
 
 def _share(hits: int, total: int) -> str:
-    return f"{hits:,} of {total:,} ({_percent(hits / total if total else 0.0)})"
+    rate = f" ({_percent(hits / total)})" if total else ""
+    return f"{hits:,} of {total:,}{rate}"
 
 
 def _between(interval: Interval | None) -> str:

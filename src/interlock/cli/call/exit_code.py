@@ -26,6 +26,8 @@ class ExitCode(enum.IntEnum):
     """The work is not done: the agent is sent on."""
     CHANGED = 6
     """An answer changes, where none was to."""
+    INTERRUPTED = 130
+    """Somebody pressed Ctrl-C."""
 
 
 def exit_code_of(decision: Decision) -> ExitCode:

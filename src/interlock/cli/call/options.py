@@ -154,7 +154,8 @@ def show_paged(text: str) -> None:
     """Print a text to a terminal, page by page where it is longer than that is high."""
     height = os.get_terminal_size(sys.stdout.fileno()).lines
     if 0 < height <= text.count("\n"):
-        click.echo_via_pager(text, color=True)
+        # Colours are for a pager that is known to show them: click asks `less` for it.
+        click.echo_via_pager(text)
     else:
         click.echo(text, nl=False, color=True)
 

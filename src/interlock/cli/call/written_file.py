@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -34,10 +36,10 @@ def check_is_free(path: Path | None, *, own: str | None = None) -> None:
         return
     if not path.absolute().parent.is_dir():
         raise InputError(f"`{path}` cannot be written: its folder does not exist")
-    if click.get_current_context().meta.get(_FORCE):
-        return
     try:
-        if not path.is_file():
+        if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if click.get_current_context().meta.get(_FORCE) or not path.is_file():
             return
         with path.open("rb") as file:
             beginning = file.read(_BEGINNING)

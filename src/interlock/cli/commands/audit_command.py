@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,10 +13,12 @@ import click
 
 from interlock import settings
 from interlock.adapters.known_histories import known_readers
+from interlock.backtest.audit_sum import AuditSum
 from interlock.backtest.audit_work import work
 from interlock.backtest.history_files import HistoryFile, found_files, read_places
 from interlock.cli.call.client_histories import no_history, usual_places
 from interlock.cli.call.command_names import OWN, Own, OwnCommand
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.options import (
     chosen_policy,
     json_option,
@@ -32,6 +33,7 @@ from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.model.audit import Audit, Mark
+from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.audits import AuditFolder
 from interlock.views import units
 from interlock.views.audit_view import audit_view
@@ -47,10 +49,11 @@ computer, or the files and folders of PATH, and judges every call, step and end 
 policy. Nothing is run and nothing leaves this computer; credentials are taken out of every text.
 
 Audits are kept, for you alone to read (`interlock audit list`), and so is what was read until it
-changes: whoever is interrupted runs the same again, and it goes on. Nothing else is written.
+changes, file by file: whoever is interrupted runs the same again. Nothing else is written.
 Mark what you think of a moment (`interlock audit mark`): `interlock calibrate` learns from that.
 
-Exit code: 0, or 2 where there is no history to read.
+Exit code: 0; 2 where there is no history to read, another audit is at work or a file cannot be
+written; 1 where the policy does not load; 130 where you interrupt it.
 
 Examples:
   interlock audit
@@ -93,19 +96,7 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int) -> 
         )
     kept = AuditFolder(settings.current_audit_folder())
     _tell_of_places(files, places)
-    try:
-        with progress("reading histories", long=_LONG, told=units.size) as advance:
-            result = work(
-                files,
-                policy,
-                version=version("interlock"),
-                folder=kept.made(),
-                processes=processes,
-                advance=advance,
-            )
-    except KeyboardInterrupt:
-        click.echo("interrupted: what was read is kept; the same command goes on", err=True)
-        raise SystemExit(128 + signal.SIGINT) from None
+    result = _read(files, policy, kept, processes)
     result.add_unread(unread)
     now = time.time_ns() // 1_000
     audit = result.told(
@@ -193,12 +184,40 @@ def mark_command(*, moment: str, mark: str) -> None:
       interlock audit mark 4f1c9a none
     """
     kept = AuditFolder(settings.current_audit_folder())
-    marked = kept.mark(
-        kept.moment(moment), Mark(mark), by=settings.user_name(), at=time.time_ns() // 1_000
-    )
-    done = "mark taken back" if marked.mark is Mark.NONE else f"marked {marked.mark.value}"
+    found, before = kept.moment(moment), kept.marks()
+    marked = kept.mark(found, Mark(mark), by=settings.user_name(), at=time.time_ns() // 1_000)
+    taken_back = "mark taken back" if found.id in before else "there was no mark"
+    done = taken_back if marked.mark is Mark.NONE else f"marked {marked.mark.value}"
     left = f"{done}: {marked.moment.rule} at step {marked.moment.step}"
     show(marked, [(Span(left, Tone.GOOD),)])
+
+
+def _read(
+    files: Sequence[HistoryFile], policy: CompiledPolicy, kept: AuditFolder, processes: int
+) -> AuditSum:
+    """Return what the files come to; whoever interrupts that is told what it came to so far."""
+    is_any_read = False
+
+    def advance(done: int, total: int) -> None:
+        nonlocal is_any_read
+        is_any_read = done > 0
+        show_progress(done, total)
+
+    try:
+        with progress("reading histories", long=_LONG, told=units.size) as show_progress:
+            return work(
+                files,
+                policy,
+                version=version("interlock"),
+                folder=kept.made(),
+                processes=processes,
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        whole = "the files that were read whole are kept; the same command goes on with the others"
+        none = "no file was read to its end yet; the same command begins anew"
+        click.echo(f"interrupted: {whole if is_any_read else none}", err=True)
+        raise SystemExit(ExitCode.INTERRUPTED) from None
 
 
 def _check_is_free(html: Path | None) -> None:

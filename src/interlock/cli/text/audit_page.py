@@ -95,6 +95,8 @@ def moment_lines(each: AuditedMoment) -> Iterator[Line]:
         yield (*indent, Span("  ..."))
     for text, tone in _notes(each):
         yield from wrapped_lines(indent, _drawn(text), tone)
+    # In one piece, so that it can be copied: the terminal breaks it where it must.
+    yield (*indent, Span(each.place, Tone.FAINT))
 
 
 def _notes(each: AuditedMoment) -> Iterator[tuple[str, Tone]]:
@@ -110,14 +112,13 @@ def _notes(each: AuditedMoment) -> Iterator[tuple[str, Tone]]:
     given = each.marked
     marked = "" if given is None else f" · marked {given.mark.value} by {given.by}"
     yield f"{each.about}{marked}", Tone.FAINT
-    yield each.place, Tone.FAINT
 
 
 def _loop_text(each: AuditedMoment) -> str:
     moment = each.moment
-    burnt = f"{units.tokens(moment.tokens)} tokens" if moment.tokens else "tokens unknown"
+    burnt = f" with {units.tokens(moment.tokens)} tokens" if moment.tokens else ", tokens unknown"
     rounds = f"{units.counted(moment.rounds, 'round')}, " if moment.rounds else ""
-    return f"{rounds}step {moment.step:,} of {moment.steps:,}, {burnt} after it"
+    return f"{rounds}paused at step {moment.step:,}, went on to step {moment.steps:,}{burnt}"
 
 
 def _figure_lines(view: AuditView) -> Iterator[Line]:

@@ -135,9 +135,17 @@ def progress(
         yield lambda _done, _total: None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - the same
+    from rich.progress import (  # noqa: PLC0415 - the same
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
+        # The bar stands still for as long as a part takes.
+        SpinnerColumn("line", style="dim"),
         TextColumn("[dim]{task.description}[/]"),
         BarColumn(complete_style="cyan", finished_style="cyan"),
         TextColumn("[dim]{task.fields[far]}[/]"),
