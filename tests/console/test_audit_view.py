@@ -188,7 +188,10 @@ def test_questions_are_told_by_call_by_day_and_by_rule():
         "7.7 questions per 1,000 calls",
         "about 3.4 a day",
     )
-    assert view.asked_by == "Six rules make 83 % of all questions and denials:"
+    assert (
+        view.asked_by
+        == "Six rules make 83 % of all questions and denials; a call can break several:"
+    )
     assert view.rules[0][:2] == ("git.push-protected-branch", 38)
     assert len(view.rules) == MOST_RULES
     assert view.other_rules == "4 more rules, 24 calls"

@@ -416,7 +416,7 @@ def _asked_by(audit: Audit) -> str:
         return "One rule asks or denies:" if len(shares) == 1 else "These rules ask or deny:"
     part = _percent(sum(each.share for each in shares))
     those = f"{_number(len(shares)).capitalize()} rules make {part} of all questions and denials"
-    return f"{those} (of one call there can be several reasons):"
+    return f"{those}; a call can break several:"
 
 
 def _other_rules(audit: Audit) -> str:
