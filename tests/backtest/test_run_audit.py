@@ -102,20 +102,12 @@ def test_the_same_moment_has_the_same_name_in_every_audit() -> None:
     assert len({each.id for each in first.moments}) == 2
 
 
-_NO = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-
-
-@pytest.mark.parametrize(
-    ("refused", "looped"),
-    [((), 1), ((_NO,) * 3, 0), (("<tool_use_error>File has not been read yet",) * 3, 1)],
-    ids=["all of them failed", "a person said no", "the client did"],
-)
-def test_a_call_that_a_person_refused_has_not_failed(refused: Sequence[str], looped: int) -> None:
+@pytest.mark.parametrize(("declined", "looped"), [(0, 1), (3, 0)])
+def test_a_call_that_a_person_refused_has_not_failed(declined: int, looped: int) -> None:
     names = ("ls a", "cat b", "make c", "npm d", "go e", "uv f")
-    ran = [f"no such thing: {name}" for name in names[len(refused) :]]
     steps = [
-        a_call(name, said, failed=True, ran=said in ran, at=place)
-        for place, (name, said) in enumerate(zip(names, [*refused, *ran], strict=True))
+        a_call(name, f"no {name}", failed=True, ran=place >= 3, declined=place < declined)
+        for place, name in enumerate(names)
     ]
 
     found = audit(a_person("go"), *steps)

@@ -218,37 +218,22 @@ def endless(tmp_path: Path) -> Path:
     return path
 
 
-def interrupted(is_time: Callable[[], bool], *arguments: str | Path) -> bytes:
-    """Return what an audit says that is interrupted once it is time."""
+def test_an_interrupted_audit_says_how_to_go_on(many: Path, endless: Path, state: Path) -> None:
     process = subprocess.Popen(
-        program(["audit", "--json", "--processes", "2", *map(str, arguments)]),
+        program(["audit", "--json", "--processes", "2", str(many), str(endless)]),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: process.poll() is not None or is_time())
+    wait_for(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=LONG_ENOUGH_S)
+
     assert process.returncode == ExitCode.INTERRUPTED
-    return said
-
-
-def test_an_interrupted_audit_says_how_to_go_on(many: Path, endless: Path, state: Path) -> None:
-    # The second line is written after the first was counted.
-    said = interrupted(lambda: lines_in(state / _JOURNAL) > 1, many, endless)
-
     assert said.endswith(
-        b"\ninterrupted: the files that were read whole are kept;"
-        b" the same command goes on with the others\n"
+        b"\ninterrupted: each file that was read to its end is kept,"
+        b" and the same command goes on with the others\n"
     )
     assert audit(many)["runs"] == 12
-
-
-def test_an_audit_that_has_read_nothing_yet_says_so(endless: Path, state: Path) -> None:
-    said = interrupted((state / _JOURNAL).exists, endless)
-
-    assert said.endswith(
-        b"\ninterrupted: no file was read to its end yet; the same command begins anew\n"
-    )
 
 
 def test_only_one_audit_works_at_a_time(histories: Path, state: Path) -> None:

@@ -155,6 +155,7 @@ def test_a_call_that_was_refused_did_not_run(transcript: Path, refusal: str) -> 
     (step,) = read(READER, transcript).only.steps
 
     assert (step.ran, step.failed) == (False, True)
+    assert step.declined is (refusal in ("by a person", "by a kind"))
 
 
 @pytest.mark.parametrize("more", [{}, {"permissionDecision": {"decision": "accept"}}])

@@ -108,6 +108,7 @@ def test_a_call_that_was_refused_did_not_run(events: Path, error: Any, ran: bool
     (step,) = read(READER, events).only.steps
 
     assert (step.ran, step.failed, step.result) == (ran, True, error["message"])
+    assert step.declined is (error.get("code") == "rejected")
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,23 @@ def test_a_step_has_all_that_is_told_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rejected", "said", "declined"),
+    [
+        (True, "The user doesn't want to proceed with this tool use.", True),
+        (True, "not allowed", False),
+        (False, "deleted by user", False),
+    ],
+)
+def test_it_is_known_that_a_person_refused_a_call(
+    tmp_path: Path, said: str, *, rejected: bool, declined: bool
+) -> None:
+    step = {"tool": "Bash", "args": "ls", "result_excerpt": said, "rejected": rejected}
+    [found], _ = read(OwnRows(), rows(tmp_path / "runs.jsonl", a_run(step)))
+
+    assert [each.declined for each in found.steps] == [declined]
+
+
+@pytest.mark.parametrize(
     ("tool", "args", "params"),
     [
         ("Bash", {"command": "ls"}, {"command": "ls"}),

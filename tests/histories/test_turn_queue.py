@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from interlock.adapters.histories.turn_queue import Call, TurnQueue
+import pytest
+
+from interlock.adapters.histories.turn_queue import Call, TurnQueue, tells_of_person
 from interlock.model.budget import TokenUsage
 from interlock.model.entrance import MOST
 
@@ -51,3 +53,19 @@ def test_more_than_anybody_can_have_used_is_not_known_and_ends_nothing() -> None
     called(queue, 4)
 
     assert [step.tokens for step in queue.rest()] == [7]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_so"),
+    [
+        ("exec command rejected by user", True),
+        ("[Operation Cancelled] Reason: User did not allow tool call", True),
+        ("The user rejected permission to use this specific tool call.", True),
+        ("Permission to use Bash has been denied.", False),
+        ("Tool call blocked by PreToolUse hook: no", False),
+        ("The user has specified a rule which prevents this", False),
+        (None, False),
+    ],
+)
+def test_who_refused_a_call_is_read_from_the_words(said: str | None, *, is_so: bool) -> None:
+    assert tells_of_person(said) is is_so

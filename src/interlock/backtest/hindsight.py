@@ -180,16 +180,7 @@ class _Sight:
         return Observation.of_person(at=step.at)
 
 
-_DECLINED: Final = re.compile(
-    r".{0,80}(?:by (?:the )?user\b|\buser (?:did not allow|denied|cancelled|reject|doesn't want))",
-    re.IGNORECASE,
-)
-"""How it is told that a person did not let a call run."""
-
-
 def _call(step: PastStep, tool: str, settings: Loops) -> Observation:
-    # To be told no by a person is no mistake, and no attempt either.
-    is_declined = not step.ran and _DECLINED.match(step.result or "") is not None
     return call_seen(
         tool,
         arguments=step.arguments,
@@ -197,8 +188,8 @@ def _call(step: PastStep, tool: str, settings: Loops) -> Observation:
         result=step.result,
         result_digest=step.result_digest,
         result_size=step.result_size,
-        failed=False if is_declined else step.failed,
-        changed=False if is_declined else None,
+        failed=False if step.declined else step.failed,
+        changed=None if step.ran else False,
         tests=None if step.result is None else counts_in(step.result),
         volatile=settings.volatile_arguments,
         polling=settings.polling_tools,

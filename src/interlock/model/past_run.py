@@ -37,6 +37,8 @@ class PastStep(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool | None = None
     ran: bool = True
     """Whether the call was carried out: not so where a person or the client refused it."""
+    declined: bool = False
+    """Whether it was a person who refused it: that is no mistake of the agent."""
     todos: tuple[str, ...] | None = None
     """What stands open on the agent's list, where this call wrote the list."""
     usage: TokenUsage | None = None

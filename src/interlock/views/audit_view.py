@@ -33,7 +33,6 @@ _PERIODS: Final = (
 _LEAST_SHORT: Final = 6
 LEAST_MARKS: Final = 20
 """Fewer marks make no percentage."""
-_LONGEST_NAME: Final = 24
 _RARE: Final = 5
 """What is more frequent is told as it was counted: one of two is not the same as two of five."""
 _WORDS: Final = {"block": "deny", "require-confirmation": "ask"}
@@ -492,7 +491,8 @@ def _word(moment: Moment) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    longest = units.LONGEST_NAME
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def _day(at: int, year: int) -> str:

@@ -14,7 +14,8 @@ from interlock.model.budget import Amounts, Dimension, Limits
 
 LEAST_CALLS: Final = 1_000
 """Of fewer calls nothing is told per 1,000."""
-_LONGEST_NAME: Final = 24
+LONGEST_NAME: Final = 24
+"""Of a longer name a part is shown."""
 _UUID: Final = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-")
 _SECOND: Final = 1_000_000
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
@@ -89,7 +90,7 @@ def session(run: str) -> str:
     uuid = _UUID.search(run)
     if uuid is not None:
         return uuid.group(1)
-    return run if len(run) <= _LONGEST_NAME else f"…{run[1 - _LONGEST_NAME :]}"
+    return run if len(run) <= LONGEST_NAME else f"…{run[1 - LONGEST_NAME :]}"
 
 
 def size(count: int) -> str:

@@ -66,7 +66,8 @@ _REFUSED: Final = re.compile(
     r"|Permission to use .{1,80} has been denied|Claude requested permissions? to "
     r"|Permission for this action has been denied|User rejected tool use)"
 )
-_DENIALS: Final = ("permission-rule", "user-rejected", "cancelled")
+_BY_PERSON: Final = ("user-rejected", "cancelled")
+_DENIALS: Final = ("permission-rule", *_BY_PERSON)
 """Why it did not call a tool; one that was interrupted may have done something before."""
 _SPOKEN: Final = ("user", "assistant")
 _SIDE: Final = "sidechain"
@@ -336,7 +337,13 @@ class _Fold:
         text = _text(block.content or "")
         refused = line.tool_denial_kind in _DENIALS or _is_refusal(line.permission_decision)
         refused = refused or (block.is_error is True and _REFUSED.match(text) is not None)
-        self.queue.answered(block.tool_use_id, text, failed=bool(block.is_error), ran=not refused)
+        self.queue.answered(
+            block.tool_use_id,
+            text,
+            failed=bool(block.is_error),
+            ran=not refused,
+            declined=line.tool_denial_kind in _BY_PERSON,
+        )
 
 
 def _is_refusal(decision: object) -> bool:

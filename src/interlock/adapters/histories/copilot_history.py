@@ -44,7 +44,8 @@ _MARKS: Final = (
 )
 _STARTS: Final = ("session.start", "session.resume")
 _HEAD_LINES: Final = 50
-_REFUSALS: Final = frozenset(("denied", "rejected"))
+_BY_PERSON: Final = "rejected"
+_REFUSALS: Final = frozenset(("denied", _BY_PERSON))
 
 
 class _Request(msgspec.Struct, rename="camel"):
@@ -236,7 +237,13 @@ class _Fold:
     def _answered(self, data: _Data) -> None:
         if data.error is not None:
             ran = data.error.code not in _REFUSALS and not _is_unknown(data.error.message)
-            self.queue.answered(data.tool_call_id, data.error.message, failed=True, ran=ran)
+            self.queue.answered(
+                data.tool_call_id,
+                data.error.message,
+                failed=True,
+                ran=ran,
+                declined=data.error.code == _BY_PERSON,
+            )
             return
         text = "" if data.result is None else _text(data.result.content)
         result, failed = outcome_of(output_seen(text, is_ok=data.success is not False))

@@ -29,6 +29,7 @@ from interlock.adapters.histories.packed_json import (
     words,
 )
 from interlock.adapters.histories.run_files import RunLines, Source, is_lines
+from interlock.adapters.histories.turn_queue import tells_of_person
 from interlock.errors import InputError
 from interlock.model.budget import TokenUsage
 from interlock.model.past_run import PastRun, PastStep
@@ -92,6 +93,7 @@ def _step(row: Table, client: str, number: int | None) -> PastStep:
     tool = row.get("tool")
     given = (result, row.get("result_h"), row.get("result_len"))
     is_seen = any(each is not None for each in given)
+    is_refused = row.get("rejected") is True
     is_cut = not arguments or _CUT.search(arguments) is not None
     params = None if tool is None else _params(text(tool), arguments, row)
     return PastStep(
@@ -105,7 +107,8 @@ def _step(row: Table, client: str, number: int | None) -> PastStep:
         result_digest=words(row.get("result_h")),
         result_size=whole(row.get("result_len")),
         failed=truth(row.get("err")),
-        ran=row.get("rejected") is not True,
+        ran=not is_refused,
+        declined=is_refused and tells_of_person(text(result)),
         todos=open_todos(params),
         usage=_usage(row.get("tokens")),
         model=words(row.get("model")),

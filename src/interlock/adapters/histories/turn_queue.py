@@ -7,6 +7,7 @@ call of it is answered; one that waits too long is given without.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -24,6 +25,17 @@ _MOST_KNOWN: Final = 1_000
 """So many turns and calls are known by name after they were given, so that none is given twice."""
 
 
+_DECLINED: Final = re.compile(
+    r".{0,80}(?:by (?:the )?user\b|\buser (?:did not allow|denied|cancelled|reject|doesn't want))",
+    re.IGNORECASE,
+)
+
+
+def tells_of_person(result: str | None) -> bool:
+    """Return whether the words about a call that did not run say that a person refused it."""
+    return result is not None and _DECLINED.match(result) is not None
+
+
 class Call(msgspec.Struct, kw_only=True):
     """A call of a tool, before anybody knows what came of it."""
 
@@ -38,6 +50,7 @@ class Call(msgspec.Struct, kw_only=True):
     result: str | None = None
     failed: bool | None = None
     ran: bool = True
+    declined: bool = False
 
 
 class Turn(msgspec.Struct, kw_only=True):
@@ -111,13 +124,25 @@ class TurnQueue:
             turn.calls.append(call)
             turn.waiting += 1
 
-    def answered(self, id_: str, result: str | None, *, failed: bool | None, ran: bool) -> None:
-        """Note what came of a call; of one that nobody knows any more nothing did."""
+    def answered(
+        self,
+        id_: str,
+        result: str | None,
+        *,
+        failed: bool | None,
+        ran: bool,
+        declined: bool = False,
+    ) -> None:
+        """Note what came of a call; of one that nobody knows any more nothing did.
+
+        Who refused one that did not run is read from the words, unless a client says it.
+        """
         turn, call = self._calls.get(id_, (None, None))
         if turn is not None and call is not None and not call.is_answered:
             turn.waiting -= 1
             call.is_answered = True
             call.result, call.failed, call.ran = result, failed, ran
+            call.declined = declined or (not ran and tells_of_person(result))
 
     @property
     def is_ready(self) -> bool:
@@ -169,6 +194,7 @@ class TurnQueue:
                 result=call.result,
                 failed=call.failed,
                 ran=call.ran,
+                declined=call.declined,
                 todos=call.todos if call.ran else None,
                 usage=usage,
                 model=turn.model,

@@ -13,7 +13,6 @@ import click
 
 from interlock import settings
 from interlock.adapters.known_histories import known_readers
-from interlock.backtest.audit_sum import AuditSum
 from interlock.backtest.audit_work import work
 from interlock.backtest.history_files import HistoryFile, found_files, read_places
 from interlock.cli.call.client_histories import no_history, usual_places
@@ -33,7 +32,6 @@ from interlock.cli.text.render import Line, Span, Tone, escape
 from interlock.cli.text.tables import progress
 from interlock.errors import InputError
 from interlock.model.audit import Audit, Mark
-from interlock.policy.actions.compiled_policy import CompiledPolicy
 from interlock.service.audits import AuditFolder
 from interlock.views import units
 from interlock.views.audit_view import audit_view
@@ -96,7 +94,20 @@ def own_command(*, paths: Sequence[Path], html: Path | None, processes: int) -> 
         )
     kept = AuditFolder(settings.current_audit_folder())
     _tell_of_places(files, places)
-    result = _read(files, policy, kept, processes)
+    try:
+        with progress("reading histories", long=_LONG, told=units.size) as advance:
+            result = work(
+                files,
+                policy,
+                version=version("interlock"),
+                folder=kept.made(),
+                processes=processes,
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        kept_so_far = "each file that was read to its end is kept, and the same command goes on"
+        click.echo(f"interrupted: {kept_so_far} with the others", err=True)
+        raise SystemExit(ExitCode.INTERRUPTED) from None
     result.add_unread(unread)
     now = time.time_ns() // 1_000
     audit = result.told(
@@ -190,34 +201,6 @@ def mark_command(*, moment: str, mark: str) -> None:
     done = taken_back if marked.mark is Mark.NONE else f"marked {marked.mark.value}"
     left = f"{done}: {marked.moment.rule} at step {marked.moment.step}"
     show(marked, [(Span(left, Tone.GOOD),)])
-
-
-def _read(
-    files: Sequence[HistoryFile], policy: CompiledPolicy, kept: AuditFolder, processes: int
-) -> AuditSum:
-    """Return what the files come to; whoever interrupts that is told what it came to so far."""
-    is_any_read = False
-
-    def advance(done: int, total: int) -> None:
-        nonlocal is_any_read
-        is_any_read = done > 0
-        show_progress(done, total)
-
-    try:
-        with progress("reading histories", long=_LONG, told=units.size) as show_progress:
-            return work(
-                files,
-                policy,
-                version=version("interlock"),
-                folder=kept.made(),
-                processes=processes,
-                advance=advance,
-            )
-    except KeyboardInterrupt:
-        whole = "the files that were read whole are kept; the same command goes on with the others"
-        none = "no file was read to its end yet; the same command begins anew"
-        click.echo(f"interrupted: {whole if is_any_read else none}", err=True)
-        raise SystemExit(ExitCode.INTERRUPTED) from None
 
 
 def _check_is_free(html: Path | None) -> None:
