@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -114,6 +114,11 @@ class Argument(msgspec.StructMeta):
             if args:
                 raise InputError(f"`{self.__name__}` takes its values by their names")
             return _made(self, kwargs, self.__name__)
+
+
+def of_checked(kind: Callable[P, T]) -> Callable[P, T]:
+    """Return a maker of the kind for values that an entrance has let in: they are not looked at."""
+    return partial(msgspec.StructMeta.__call__, cast("msgspec.StructMeta", kind))
 
 
 def checked(value: object, annotation: object, place: str) -> Any:  # noqa: ANN401 - as annotated

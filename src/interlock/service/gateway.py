@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from interlock.model.action import CommandAction, EditAction, ToolAction, command_line
-from interlock.model.entrance import Count, entrance
+from interlock.model.entrance import Count, entrance, of_checked
 from interlock.model.review import ReviewVerdict, Unreadable
 from interlock.model.verdict import Verdict, strictest
 from interlock.policy.gates.judgement import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, gate_verdict_from
 from interlock.service.policies.policy_files import AnyPolicy, policy_given
+
+_command_action = of_checked(CommandAction)
 
 
 @entrance
@@ -23,7 +25,7 @@ def evaluate_command(
     policy: AnyPolicy | None = None,
 ) -> Verdict:
     """May this command line run? Judged by destructive-ops, protected-paths, secrets, rules."""
-    return judge(CommandAction(command=command_line(command), cwd=cwd), policy_given(policy))
+    return judge(_command_action(command=command_line(command), cwd=cwd), policy_given(policy))
 
 
 @entrance

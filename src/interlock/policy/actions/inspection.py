@@ -183,19 +183,17 @@ class CommandLine:
         self.texts: Sequence[Text] = (written,)
         if self.joined is not None:
             self.texts = (written, memory.text(self.joined, _THE_COMMAND))
-        self._memory = memory
-
-    @cached_property
-    def edits(self) -> tuple[InspectedEdit, ...]:
+        self.edits = _patched(self.lowered, memory) if is_patch(self.line) else ()
         """The files that patches in it would write; what they say is searched with the line."""
-        if not is_patch(self.line):
-            return ()
-        return tuple(
-            InspectedEdit(replace(payload, cwd=_patched_in(each)), self._memory, is_searched=True)
-            for each in self.lowered.commands
-            for patch in _patches_given_to(each)
-            for payload in files_in_patch(patch)
-        )
+
+
+def _patched(lowered: CommandAnalysis, memory: _Memory) -> tuple[InspectedEdit, ...]:
+    return tuple(
+        InspectedEdit(replace(payload, cwd=_patched_in(each)), memory, is_searched=True)
+        for each in lowered.commands
+        for patch in _patches_given_to(each)
+        for payload in files_in_patch(patch)
+    )
 
 
 def _patches_given_to(command: Command) -> Iterator[str]:

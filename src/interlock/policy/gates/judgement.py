@@ -116,7 +116,10 @@ def verdict_of(inspection: Inspection) -> Verdict:
 
 
 def _verdict(inspection: Inspection, found: list[Finding]) -> Verdict:
-    findings = [_sendable(each) for each in _redacted(found, inspection)] if found else []
+    if not found:
+        policy_hash = inspection.policy.hash
+        return Verdict(decision=Decision.ALLOW, findings=(), policy_hash=policy_hash)
+    findings = [_sendable(each) for each in _redacted(found, inspection)]
     findings = observed_findings(findings, inspection.policy)
     return Verdict(
         decision=strictest(findings),
@@ -221,7 +224,8 @@ def _ask_about(asked: Sequence[_Asked], policy: CompiledPolicy) -> None:
     calls = [(each, found) for each, found in asked if isinstance(each, Call)]
     if lines:
         _ask(_COMMAND_GATES, lines, policy)
-        for row in _in_turn((each.edits, found) for each, found in lines):
+        patches = [(each.edits, found) for each, found in lines if each.edits]
+        for row in _in_turn(patches) if patches else ():
             _ask(_EDIT_GATES, row, policy)
     if edits:
         _ask(_EDIT_GATES, edits, policy)

@@ -33,7 +33,9 @@ def _of_texts(part: Call | InspectedEdit, policy: CompiledPolicy) -> Iterator[Fi
 def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Finding]:
     """What shows in the line as it is written is not said again of its words put together."""
     said: set[str] = set()
-    for text in command.texts:
+    for text in command.texts if policy.config.secrets.enabled else ():
+        if not text.is_cut and not text.matches:
+            continue
         rules: set[str] = set()
         for each in secrets_gate(text, policy.config.secrets):
             if each.rule not in said:
@@ -50,8 +52,6 @@ def secrets_gate(found: Text, settings: Secrets) -> Iterator[Finding]:
     if found.is_cut:
         yield _oversize(found)
     matches = found.matches
-    if not matches:
-        return
     shown_place = found.shown_place
     every = _with_copies(text, matches)
     for match in matches[:_MOST_FINDINGS]:
