@@ -20,7 +20,7 @@ from interlock.commands.programs.outputs import (
     zip_archive,
 )
 from interlock.commands.programs.places import CREDENTIAL, HOME
-from interlock.commands.programs.program_tables import Program
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
 from interlock.commands.shell.provenance import ARCHIVE, UNKNOWN_FILE, Stream, part_of
 from interlock.commands.shell.words import Word, quoted
@@ -37,6 +37,9 @@ _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"
 _APPLIES: Final = frozenset(("apply", "am"))
 _ONLY_TELLS_OF_A_PATCH: Final = (
     "--check --stat --numstat --summary --cached --abort --quit --show-current-patch".split()
+)
+_OUTPUT_OPTIONS: Final = frozenset(
+    "-o -out --out --output --output-file --outfile --out-file --result-file".split()
 )
 _COPIES_ALL: Final = ("if=", "of=", "status=", "bs=")
 _PARTS: Final = "aa ab ac ad 00 01 02 03".split()
@@ -56,9 +59,31 @@ def effects_of(run: Execution, known: Program) -> list[Effect]:
         effects.extend(FILE_WAYS[known.files](run))
     if known.network:
         effects.extend(NETWORK_WAYS[known.network](run))
+    elif not run.invocation.flags.isdisjoint(_OUTPUT_OPTIONS):
+        effects.extend(run.effects(EffectKind.OVERWRITE, _told_outputs(run, known)))
     if known.reads:
         effects.extend(_credential_reads(run, known.reads))
     return effects
+
+
+def _told_outputs(run: Execution, known: Program) -> Iterator[Word]:
+    """Yield the files that options called output name; a format or a setting is no path."""
+    is_read = known is not UNKNOWN_PROGRAM and not known.verbs
+    values = run.invocation.all_values(*_OUTPUT_OPTIONS) if is_read else _behind_outputs(run.words)
+    for word in values:
+        if "/" in word.text and "=" not in word.text:
+            yield word
+
+
+def _behind_outputs(words: Iterable[Word]) -> Iterator[Word]:
+    """Yield the words behind such options, where nobody knows which of them take a value."""
+    for before, word in pairwise(words):
+        if before.text in _OUTPUT_OPTIONS:
+            yield word
+    for word in words:
+        option, _, value = word.text.partition("=")
+        if value and option in _OUTPUT_OPTIONS:
+            yield Word(value, known=word.known)
 
 
 def _remove(run: Execution) -> Iterator[Effect]:
