@@ -129,13 +129,13 @@ def test_a_wrapper_without_a_command_is_a_command(line: str):
         ("base64 x", "base64"),
         ("PSQL.exe x", "psql"),
         ("./build.sh", "build.sh"),
-        ("$HOME/bin/tool x", ""),
+        ("$HOME/bin/tool x", "tool"),
         ("/opt/$X", ""),
         ("/bin/zz? x", ""),
     ],
 )
 def test_a_program_is_known_by_its_plain_name(line: str, program: str):
-    assert [command.program for command in followed(line).commands] == [program]
+    assert followed(line).commands[0].program == program
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,7 @@ def _source(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         opened = command.frame.stdin
     held = opened or simulation.places.stream(target, scope)
     simulation.note_effect(EffectKind.EXECUTE, target, held.labels, command)
+    simulation.doubt(target, command)
     if held.text is not None:
         return simulation.run_nested(held.text, scope, command.frame, via="source")
     return UNSEEN

@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import DECODED, NOTHING, SHELL, STAND_IN, UNSEEN, Stream
+from interlock.commands.shell.provenance import DECODED, NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.simulation import STANDARD_INPUT, Simulation
@@ -127,8 +127,7 @@ def _shell_words(command: Command) -> _ShellWords:
 
 def _run_stdin(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     stdin = command.frame.stdin
-    if command.frame.piped and stdin.text is None and not stdin.labels & ~STAND_IN:
-        simulation.give_up("it runs what another command prints", command.text)
+    simulation.doubt_input(command)
     printed = _run_held(simulation, command, STANDARD_INPUT, stdin, scope)
     return printed if stdin.text is not None else Stream(stdin.labels | SHELL)
 

@@ -22,6 +22,7 @@ from interlock.commands.programs.program_tables import (
 )
 from interlock.commands.programs.scripts import Ran, acts_in
 from interlock.commands.programs.wrappers import Inner, guessed_lines, guessed_start, unwrapped
+from interlock.commands.run_time_programs import RUN_TIME, candidates, is_only_variables
 from interlock.commands.shell.command import (
     Command,
     Effect,
@@ -36,6 +37,7 @@ from interlock.commands.shell.provenance import (
     ENVIRON,
     NOTHING,
     REMOTE,
+    STAND_IN,
     TYPED,
     UNKNOWN_FILE,
     UNSEEN,
@@ -74,6 +76,7 @@ _NO_PROMPT: Final = (
     *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
 )
 """Options with which they show none: what to run stands in the line, or there is nothing to."""
+_UNLABELLED: Final = STAND_IN | UNKNOWN_FILE
 _CACHED: Final = 256
 
 
@@ -218,6 +221,17 @@ class Simulation(Walker):
             self._follow_program(argv[at:], again, scope.outside(), inner)
         self._guessed -= 1
 
+    def _follow_candidates(
+        self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+    ) -> Stream:
+        """Follow what a program may be that only the run decides; return its output's origin."""
+        inner = frame.deeper().behind(RUN_TIME)
+        labels = 0
+        for words in candidates(argv, self.programs):
+            again = SimpleCommand(words, simple.text)
+            labels |= self._follow_program(words, again, scope.outside(), inner).labels
+        return Stream(labels)
+
     def _acting(self, argv: list[Word], start: int) -> Iterator[int]:
         """Yield where a word names a program that does or runs something, and is no builtin."""
         for at in range(start, len(argv)):
@@ -278,12 +292,14 @@ class Simulation(Walker):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
         if frame.stdin.labels & TYPED and _waits_for_lines(command):
             self.note_execution(STANDARD_INPUT, TYPED, command)
+        if not program and RUN_TIME in frame.via:
+            return UNSEEN
         if not program:
             # What the line itself puts together, and does not show, is hidden.
             hidden = argv[0].text.startswith("${") or bool(argv[0].labels & DECODED)
             hidden = hidden or (not argv[0].glob and self.may_decide(argv))
             self.give_up("its program is known only at run time", simple.text, asks=hidden)
-            return UNSEEN
+            return self._follow_candidates(argv, simple, scope, frame)
         printed = self._follow(self, command, known, scope)
         if printed is not None:
             return printed
@@ -404,9 +420,25 @@ class Simulation(Walker):
         if labels:
             self.note_effect(EffectKind.EXECUTE, source, labels, command)
 
+    def doubt(self, code: Word, command: Command) -> None:
+        """Note that code, or the file it lies in, is nothing but what a variable holds."""
+        if not code.known and is_only_variables(code.text):
+            self.give_up("what it runs is known only at run time", command.text)
+
+    def doubt_input(self, command: Command) -> None:
+        """Note that what flows in is run, where nothing is known of it."""
+        frame = command.frame
+        if frame.stdin.text is None and not frame.stdin.labels & ~_UNLABELLED:
+            if frame.piped:
+                self.give_up("it runs what another command prints", command.text)
+            for redirect in command.redirects:
+                if redirect.operator in {"<", "<<<"}:
+                    self.doubt(redirect.target, command)
+
     def script(self, source: Word, command: Command, scope: Scope) -> Stream:
         """Return what a script holds that is named: a file, standard input, or a descriptor."""
         name = source.text
+        self.doubt(source, command)
         if name in {"-", "/dev/stdin"}:
             return command.frame.stdin
         opened = None
@@ -521,7 +553,7 @@ def bare_name(head: Word, versioned: frozenset[str]) -> str:
     if head.glob:
         pattern = head.text.rpartition("/")[2]
         return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
-    if not head.known and (head.text.startswith("$") or "$" in head.text.rpartition("/")[2]):
+    if not head.known and "$" in head.text.rpartition("/")[2]:
         return ""
     return _last_name(head.text, versioned)
 

@@ -83,6 +83,7 @@ def _run_interpreter(
         codes = [*codes, *operands]
     for code in codes:
         simulation.note_execution(code, code.labels, command)
+        simulation.doubt(code, command)
         _follow_code(simulation, code.text, language, command, scope)
         if any(each.text == "un" for each in command.invocation.all_values("-r")):
             # `ruby -run -e rm -- -rf x`: a library of commands.
@@ -92,6 +93,8 @@ def _run_interpreter(
     source = operands[0] if operands and operands[0].text != "-" else None
     if source is None and stdin.text is None and simulation.may_decide(operands):
         simulation.give_up("it runs what another command prints", command.text, asks=True)
+    if source is None:
+        simulation.doubt_input(command)
     held = stdin if source is None else simulation.script(source, command, scope)
     simulation.note_execution(source or STANDARD_INPUT, held.labels, command)
     if held.text is not None:
@@ -115,13 +118,18 @@ def _run_sql_client(
     simulation: Simulation, command: Command, client: SqlClient, scope: Scope
 ) -> Stream:
     """Follow every statement that a client of a database is given."""
-    texts = [word.text for word in command.invocation.all_values(*client.code)]
+    codes = command.invocation.all_values(*client.code)
     if client.operand is not None:
-        texts += [word.text for word in command.invocation.operands[client.operand :]]
-    for source in command.invocation.all_values(*client.files):
-        texts.append(simulation.places.stream(source, scope).text or "")
+        codes += command.invocation.operands[client.operand :]
+    for code in codes:
+        simulation.doubt(code, command)
+    files = command.invocation.all_values(*client.files)
+    texts = [word.text for word in codes]
+    texts += [simulation.script(source, command, scope).text or "" for source in files]
     if command.frame.stdin.text is not None:
         texts.append(command.frame.stdin.text)
+    elif not texts:
+        simulation.doubt_input(command)
     for text in texts:
         _follow_sql(simulation, text, command, scope)
     return UNSEEN
@@ -131,6 +139,7 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`awk 'BEGIN { system("...") }'` runs a shell, and so do its pipes."""
     scripts = command.invocation.all_values("-e", "--source")
     for word in scripts or command.invocation.operands[:1]:
+        simulation.doubt(word, command)
         if "system(" in word.text:
             _follow_code(simulation, word.text, Language.PERL, command, scope)
         simulation.follow_script(ran_by_awk(word.text), command, scope)
@@ -149,14 +158,18 @@ def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:
-    texts = [word.text for word in command.invocation.all_values("--eval")]
-    for text in (*texts, command.frame.stdin.text or ""):
+    codes = command.invocation.all_values("--eval")
+    for code in codes:
+        simulation.doubt(code, command)
+    for text in (*(code.text for code in codes), command.frame.stdin.text or ""):
         simulation.budget.read(len(text))
         _note_operations(simulation, mongo_operations_in(text), command)
 
 
 def _redis(simulation: Simulation, command: Command, _scope: Scope) -> None:
     """A command for the store on the line itself, or one on each line that flows in."""
+    for word in command.invocation.operands[:1]:
+        simulation.doubt(word, command)
     operands = [word.text for word in command.invocation.operands]
     lines = (command.frame.stdin.text or "").splitlines()[:_MAX_LINES]
     for words in (operands, *map(str.split, lines)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from msgspec.structs import replace
@@ -269,6 +269,9 @@ def _ssh(simulation: Simulation, command: Command, scope: Scope) -> None:
 def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`vim -c '!command'` leaves the editor for a shell; so may what flows in."""
     scripts = [word.text.lstrip("+:") for word in command.argv[1:]]
+    for before, word in pairwise(command.argv):
+        if before.text in {"-c", "--cmd"}:
+            simulation.doubt(word, command)
     _run_scripts(simulation, scripts, ran_by_editor, command, scope)
     for word in command.invocation.all_values("--eval", "-e", "--execute"):
         simulation.follow_unread(word.text, command, scope)

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from interlock.commands.run_time_programs import RUN_TIME
 from interlock.commands.shell.command import Unresolved
 from interlock.model.verdict import DESTRUCTIVE_OPS, Decision, Finding, Severity
 from interlock.policy.actions.compiled_policy import CompiledPolicy
@@ -36,7 +37,10 @@ def _of_command(command: CommandLine, policy: CompiledPolicy) -> Iterator[Findin
         decision = decision_of(hit, settings.rules)
         if is_accepted and decision is Decision.REQUIRE_CONFIRMATION:
             decision = Decision.WARN
-        if decision is not None:
+        if decision is Decision.BLOCK and RUN_TIME in hit.command.frame.via:
+            # A guess is for a person to judge, and no reason to leave out what is certain.
+            yield _finding(hit, Decision.REQUIRE_CONFIRMATION)
+        elif decision is not None:
             seen.add(hit.rule_id)
             yield _finding(hit, decision)
     if lowered.unresolved:

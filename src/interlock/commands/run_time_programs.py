@@ -1,0 +1,102 @@
+"""A program that only the run decides → the programs it may be, by its name and its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Programs
+from interlock.commands.shell.words import Word, literal
+
+RUN_TIME: Final = "a program known only at run time"
+"""What a command is said to stand behind that is one of several guesses."""
+_NAME: Final = r"\$\{?([A-Za-z_]\w{0,63})\W?"
+_NAMELESS: Final = r"_(?:cmd|command|bin|binary|cli|exe|exec|executable|path|prog|program|tool)$"
+_NOT_NAMED: Final = "program"
+_SHORT_NAMES: Final = {
+    "compose": "docker-compose",
+    "mongo": "mongosh",
+    "pg": "psql",
+    "postgres": "psql",
+    "redis": "redis-cli",
+    "sqlite": "sqlite3",
+    "tf": "terraform",
+}
+_ONLY_VARIABLES: Final = r"\s*(?:\$(?:\w{1,64}|[@*]|\{[^{}]{1,200}\}|\([^()]{0,4096}\))\s*)+"
+_STATEMENT_END: Final = r"[;\n]"
+_REMOVES: Final = r"-[RrfdivI]+|--rec\w*|--for\w*|--no-pres[\w-]*|--one-[\w-]*|--verb\w*|--"
+_RECURSIVE: Final = r"-[a-zA-Z]*[rR]|--rec"
+_MODE: Final = r"[0-7]{3,4}|[ugoa]*[-+=][rwxXst]+"
+_VERBS: Final = {
+    verb: programs
+    for programs, verbs in (
+        (
+            ("git",),
+            "reset push clean branch checkout restore stash reflog update-ref filter-branch",
+        ),
+        (("docker",), "rm rmi system volume image container network"),
+        (("docker-compose",), "down"),
+        (("terraform",), "apply"),
+        (("kubectl",), "drain"),
+        (("aws",), "s3 s3api ec2"),
+        (("npm",), "publish"),
+        (("redis-cli",), "flushall flushdb shutdown"),
+    )
+    for verb in verbs.split()
+}
+"""Verbs of which only some programs mean something that cannot be undone.
+
+`delete` and its like mean it in any program, and are read so.
+"""
+
+
+def is_only_variables(text: str) -> bool:
+    """Whether a statement of the text is nothing but what variables hold: `$CODE`."""
+    return "$" in text and any(
+        re.fullmatch(_ONLY_VARIABLES, part) for part in re.split(_STATEMENT_END, text)
+    )
+
+
+def candidates(argv: Sequence[Word], programs: Programs) -> Iterator[list[Word]]:
+    """Yield the commands that the words may be: by the variable's name, or by what they say."""
+    name = _named(argv[0].text, programs)
+    rest = list(argv[1:])
+    yield [literal(name), *rest]
+    if programs.of(name) is UNKNOWN_PROGRAM:
+        yield from _by_arguments(rest)
+
+
+def _named(text: str, programs: Programs) -> str:
+    """Return the program that a variable is named after: `$GIT`, `${KUBECTL_BIN}`."""
+    found = re.fullmatch(_NAME, text)
+    if found is None:
+        return _NOT_NAMED
+    plain = re.sub(_NAMELESS, "", found[1].lower().strip("_"))
+    dashed = plain.replace("_", "-")
+    name = _SHORT_NAMES.get(plain, plain)
+    return dashed if programs.of(dashed) is not UNKNOWN_PROGRAM else name
+
+
+def _by_arguments(rest: list[Word]) -> Iterator[list[Word]]:
+    texts = [word.text for word in rest]
+    options = [text for text in texts if text[:1] == "-"]
+    operands = [word for word in rest if word.text[:1] != "-"]
+    if any(re.match(_RECURSIVE, option) for option in options):
+        if all(re.fullmatch(_REMOVES, option) for option in options):
+            yield [literal("rm"), *rest]
+        if operands and re.fullmatch(_MODE, operands[0].text):
+            yield [literal("chmod"), *rest]
+    if any(text.startswith("of=") for text in texts):
+        yield [literal("dd"), *rest]
+    if not {"-delete", "-exec", "-execdir"}.isdisjoint(options):
+        yield [literal("find"), *rest]
+    for program in dict.fromkeys(each for text in texts for each in _VERBS.get(text.lower(), ())):
+        yield [*map(literal, program.split()), *rest]
+    for word in rest:
+        if " " in word.text:
+            yield [literal("psql"), literal("-c"), word]
+    # It may only run what follows, as `$SUDO` does.
+    start = next((at for at, text in enumerate(texts) if text[:1] != "-"), len(texts))
+    if start < len(texts):
+        yield rest[start:]
