@@ -382,7 +382,10 @@ class Simulation(Walker):
         """Follow what a script of sed or awk runs, and note what it writes."""
         for each in ran:
             if each.line:
-                self.run_line(each.line, command, scope)
+                frame = command.frame
+                if each.fed is not None:
+                    frame = frame.fed(Stream(frame.stdin.labels, each.fed))
+                self.run_nested(each.line, scope.outside(), frame, via=command.program)
             if each.computed:
                 reason = "its script runs a command that only the run decides"
                 self.give_up(reason, command.text, asks=True)

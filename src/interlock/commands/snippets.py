@@ -137,12 +137,21 @@ def _run_sql_client(
 
 def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`awk 'BEGIN { system("...") }'` runs a shell, and so do its pipes."""
-    scripts = command.invocation.all_values("-e", "--source")
-    for word in scripts or command.invocation.operands[:1]:
+    invocation = command.invocation
+    records = command.frame.stdin
+    files = invocation.all_values("-f", "--file")
+    scripts = [simulation.script(word, command, scope).text or "" for word in files]
+    if any(word.text in {"-", "/dev/stdin"} for word in files):
+        records = UNSEEN
+    words = invocation.all_values("-e", "--source")
+    for word in words or ([] if files else invocation.operands[:1]):
         simulation.doubt(word, command)
-        if "system(" in word.text:
-            _follow_code(simulation, word.text, Language.PERL, command, scope)
-        simulation.follow_script(ran_by_awk(word.text), command, scope)
+        scripts.append(word.text)
+    set_ = (word.text.partition("=") for word in invocation.all_values("-v", "--assign"))
+    given = {name: value for name, _, value in set_}
+    for script in scripts:
+        simulation.budget.read(len(script))
+        simulation.follow_script(ran_by_awk(script, given, records.text), command, scope)
 
 
 def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:

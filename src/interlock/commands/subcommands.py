@@ -19,7 +19,7 @@ from interlock.commands.programs.scripts import (
     recipes_in,
 )
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import UNSEEN, Stream
+from interlock.commands.shell.provenance import SECRET, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
@@ -181,9 +181,14 @@ _GIT_PROGRAMS: Final = (
     r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)"
     r"|diff\.external|sequence\.editor|interactive\.difffilter|web\.browser|pager\..*"
     r"|(?:diff|difftool|mergetool|merge|filter|browser|man|gpg|guitool|sendemail|credential|trailer)"
-    r"\.(?:.*\.)?(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|tocmd|cccmd)"
+    r"\.(?:.*\.)?(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|tocmd|cccmd|sendmailcmd|headercmd)"
     r"|remote\..*\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|receive\.procreceiverefs"
 )
+_GIT_LOADS: Final = r"core\.hookspath|include(?:if\..*)?\.path|init\.templatedir"
+"""Settings that name folders or files with code, or with more settings."""
+_GIT_COUNT: Final = "GIT_CONFIG_COUNT"
+_GIT_KEY: Final = "GIT_CONFIG_KEY_"
+_GIT_VALUE: Final = "GIT_CONFIG_VALUE_"
 _GREP_PAGER: Final = r"-[a-zA-NP-Z]{0,9}O|--open-files[a-z-]{0,20}="
 _TRANSPORT: Final = r"(?:%.|[^ %])+"
 _GIT_RUN_VALUES: Final = (
@@ -221,16 +226,14 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
         found = re.match(_GREP_PAGER, word.text)
         if found is not None:
             simulation.run_line(word.text[found.end() :], command, scope, via="git grep -O")
-    for value in command.invocation.all_values("-c", "--config"):
-        name, _, line = value.text.partition("=")
+    for name, line in _git_settings(command, scope):
         _git_setting(simulation, name, line, command, scope)
         if verbs[:1] == [name.removeprefix("alias.")] and verbs[0] not in _GIT_VERBS:
             behind = command.argv[command.argv.index(operands[0]) + 1 :]
-            words = [*map(literal, ("git", *line.split())), *behind]
+            words = [*map(literal, ("git", *line.text.split())), *behind]
             simulation.run_words(words, command, scope, via=f"git -c {name}")
     if verbs[:1] == ["config"] and len(operands) > 2:
-        name, line = [word.text for word in operands[-2:]]
-        _git_setting(simulation, name, line, command, scope)
+        _git_setting(simulation, operands[-2].text, operands[-1], command, scope)
     for word in operands:
         if word.text.startswith("ext::"):
             simulation.give_up("git is to start a program as a transport", command.text, asks=True)
@@ -239,12 +242,39 @@ def _git(simulation: Simulation, command: Command, scope: Scope) -> None:
             simulation.run_words([*map(literal, words)], command, scope, via="git ext::")
 
 
+def _git_settings(command: Command, scope: Scope) -> Iterator[tuple[str, Word]]:
+    """Yield the settings that a call of git brings along, by options or by variables."""
+    for value in command.invocation.all_values("-c", "--config"):
+        name = value.text.partition("=")[0]
+        yield name, value.tail(len(name) + 1)
+    for value in command.invocation.all_values("--config-env"):
+        name, _, variable = value.text.rpartition("=")
+        yield name, scope.variables.get(variable, unknown(f"${variable}"))
+    for key, name in scope.variables.items() if _GIT_COUNT in scope.variables else ():
+        if key.startswith(_GIT_KEY):
+            variable = _GIT_VALUE + key.removeprefix(_GIT_KEY)
+            yield name.text, scope.variables.get(variable, unknown(f"${variable}"))
+
+
 def _git_setting(
-    simulation: Simulation, name: str, line: str, command: Command, scope: Scope
+    simulation: Simulation, name: str, line: Word, command: Command, scope: Scope
 ) -> None:
     """Follow what a setting makes git run."""
-    if line.startswith("!") or re.fullmatch(_GIT_PROGRAMS, name.lower()):
-        simulation.run_line(line.lstrip("!"), command, scope, via=f"git -c {name}")
+    plain = name.lower()
+    is_alias = plain.startswith("alias.")
+    runs = line.text.startswith("!") or re.fullmatch(_GIT_PROGRAMS, plain) is not None
+    if not line.known and (runs or is_alias):
+        reason = f"what `{name}` makes git run is known only at run time"
+        simulation.give_up(reason, command.text, asks=line.text.startswith("$"))
+    if re.fullmatch(_GIT_LOADS, plain) and line.text.startswith(("/", "~", "$", "..")):
+        if line.text != "/dev/null":
+            simulation.give_up(f"it loads code from `{line.text}`", command.text, asks=True)
+    elif runs:
+        # A helper for credentials is told them.
+        secret = plain.startswith("credential.")
+        frame = command.frame.fed(Stream(SECRET) if secret else UNSEEN)
+        via = f"git -c {name}"
+        simulation.run_nested(line.text.lstrip("!"), scope.outside(), frame, via=via)
 
 
 def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope) -> None:

@@ -218,7 +218,7 @@ def _awk(run: Execution) -> Iterator[Effect]:
 
 
 def _edits_in_place(text: str) -> bool:
-    return text.startswith("--in-place") or (
+    return text.startswith("--in-pl") or (
         text[:1] == "-" and text[:2] != "--" and "i" in text[:4].lower()
     )
 

@@ -4,6 +4,7 @@ The entries say what is true of a program; ways that need code of their own are 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -11,6 +12,9 @@ import msgspec
 from interlock.commands.shell.command import Invocation
 from interlock.commands.shell.syntax import plain_flag
 from interlock.commands.shell.words import Word
+
+_CACHED: Final = 1024
+_LEAST_CUT: Final = len("--us")
 
 
 class _Entry(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, gc=False):
@@ -27,6 +31,8 @@ class Wrapper(_Entry, frozen=True):
     argv_options: tuple[str, ...] = ()
     folder_options: tuple[str, ...] = ()
     module_options: tuple[str, ...] = ()
+    splits: bool = False
+    """Whether `line-options` carry words like its own, with those behind them: `env -S`."""
     clears: tuple[str, ...] = ()
     """Options with which it runs the command without any variable."""
     versions: bool = False
@@ -228,12 +234,27 @@ def _read(
 def _read_long(
     text: str, words: Sequence[Word], index: int, known: Program, invocation: Invocation
 ) -> int:
-    name, equals, _ = text.partition("=")
+    given, equals, _ = text.partition("=")
+    name = whole_option(given, known.values, attached=bool(equals))
     invocation.flags.add(name)
     if equals:
-        invocation.values.setdefault(name, []).append(words[index].tail(len(name) + 1))
+        invocation.values.setdefault(name, []).append(words[index].tail(len(given) + 1))
         return index + 1
     return _take_value(name, words, index + 1, known, invocation)
+
+
+@lru_cache(maxsize=_CACHED)
+def whole_option(name: str, values: frozenset[str], *, attached: bool = False) -> str:
+    """Return the option with a value that a name cut short can only stand for, or the name itself.
+
+    `--to-com` is `--to-command`; `--backup` may be an option of its own beside `--backup-dir`,
+    unless a value is attached to it.
+    """
+    if name in values or len(name) < _LEAST_CUT or not name.startswith("--"):
+        return name
+    longer = [each for each in values if each.startswith(name)]
+    is_cut = len(longer) == 1 and (attached or longer[0][len(name)] != "-")
+    return longer[0] if is_cut else name
 
 
 def _read_cluster(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
 _STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*+"
-_AWK_GETLINE: Final = rf"({_STRINGS})\s{{0,9}}\|&?\s{{0,9}}getline"
-_AWK_PIPE: Final = rf"(?<!\|)\|&?(?!\|)\s{{0,9}}({_STRINGS})"
-_AWK_FILE: Final = rf"\bprintf?\b[^;}}\n>|]*+(>>?)\s{{0,9}}({_STRINGS})"
-_AWK_COMPUTED: Final = (
-    r"(?<!\|)\|&?(?!\|)\s{0,9}(?!getline|\"|&)[A-Za-z_$(]|[A-Za-z_)\]]\s{0,9}\|&?\s{0,9}getline"
+_AWK_TERM: Final = rf"(?:{_STRING}|\$\w{{1,20}}|(?!getline\b|printf?\b)[A-Za-z_]\w{{0,40}}+(?!\())"
+_AWK_VALUE: Final = rf"{_AWK_TERM}(?:[ \t]{{0,9}}{_AWK_TERM})*+"
+_AWK_FORMAT: Final = rf"sprintf\s{{0,9}}\(\s{{0,9}}{_STRING}"
+_AWK_SYSTEM: Final = rf"\bsystem\s{{0,9}}\(\s{{0,9}}({_AWK_VALUE}(?=\s{{0,9}}\))|{_AWK_FORMAT})?"
+_AWK_GETLINE: Final = rf"({_AWK_VALUE})\)?\s{{0,9}}\|&?\s{{0,9}}getline"
+_AWK_PIPE: Final = (
+    rf"\b(printf?)\b((?:{_STRING}|[^\"|;}}\n])*+)(?<!\|)\|&?(?!\|)\s{{0,9}}\(?({_AWK_VALUE})"
 )
+_AWK_SET: Final = rf"([A-Za-z_]\w{{0,40}})\s{{0,9}}(?<![=!<>~])=(?![=~])\s{{0,9}}({_AWK_VALUE})"
+_AWK_FILE: Final = rf"\bprintf?\b[^;}}\n>|]*+(>>?)\s{{0,9}}({_STRINGS})"
+_AWK_DIRECTIVE: Final = r"%[-+ #0-9.]{0,9}[a-zA-Z]"
+_AWK_UNKNOWN: Final = "$field"
+"""What stands in a line for what only the run decides."""
+_AWK_RECORDS: Final = 16
+_SHELLS: Final = r"\s*(?:\S*/)?(?:ba|da|z|k|a)?sh\b|\s*(?:sudo|xargs)\b"
 _AWK_ESCAPE: Final = r"\\(.)"
 _SED_ADDRESS: Final = (
     r"[\s;{}]*(?:(?:\d+(?:~\d+)?|\$|[+~]\d+|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<mark>.)(?:(?!(?P=mark)).)*(?P=mark)[IM]*)"
@@ -63,22 +72,71 @@ class Ran(NamedTuple):
     appends: bool = False
     computed: bool = False
     """Whether it runs what only the run decides."""
+    fed: str | None = None
+    """What it gives the line to read, where it does."""
 
 
-def ran_by_awk(script: str) -> Iterator[Ran]:
-    """Return what an awk script pipes into or out of commands, and writes."""
-    for pattern in (_AWK_GETLINE, _AWK_PIPE):
-        for found in re.finditer(pattern, script):
-            yield Ran(line=_awk_text(found[1]))
+def ran_by_awk(script: str, given: Mapping[str, str], records: str | None) -> Iterator[Ran]:
+    """Return what an awk script runs, pipes into or out of commands, and writes.
+
+    `given` are the variables of its call, `records` what flows in, where that is known.
+    """
+    fields = (records or _AWK_UNKNOWN).splitlines()[:_AWK_RECORDS] if "$" in script else [""]
+    for record in fields or [""]:
+        values = _Values(dict(given), record if records is not None else None)
+        for found in re.finditer(_AWK_SET, script):
+            values.held[found[1]] = values.text(found[2])
+        for found in re.finditer(_AWK_SYSTEM, script):
+            yield Ran(line=values.text(found[1] or _AWK_UNKNOWN))
+        for found in re.finditer(_AWK_GETLINE, script):
+            yield Ran(line=values.text(found[1]))
+        for found in re.finditer(_AWK_PIPE, script):
+            line, fed = values.text(found[3]), values.printed(found[2], found[1])
+            unseen = _AWK_UNKNOWN in fed and re.match(_SHELLS, line) is not None
+            yield Ran(line=line, fed=fed, computed=unseen or line == _AWK_UNKNOWN)
     for found in re.finditer(_AWK_FILE, script):
         yield Ran(written=_awk_text(found[2]), appends=found[1] == ">>")
-    if re.search(_AWK_COMPUTED, re.sub(_STRING, '""', script)):
-        yield Ran(computed=True)
+
+
+class _Values(NamedTuple):
+    """What an awk script's variables and the fields of one record hold, as far as it is known."""
+
+    held: dict[str, str]
+    record: str | None
+
+    def text(self, value: str) -> str:
+        """Return what terms next to each other come to."""
+        return "".join([self._term(term) for term in re.findall(_AWK_TERM, value)])
+
+    def printed(self, value: str, how: str) -> str:
+        """Return what is printed: all of the record where nothing is said."""
+        terms = [self.text(each) for each in re.findall(_AWK_VALUE, value)] or [self._field("0")]
+        if how == "print":
+            return " ".join(terms) + "\n"
+        rest = iter(terms[1:])
+        return re.sub(_AWK_DIRECTIVE, lambda _: next(rest, _AWK_UNKNOWN), terms[0])
+
+    def _term(self, term: str) -> str:
+        if term[0] == '"':
+            return _awk_text(term)
+        if term[0] == "$":
+            return self._field(term[1:])
+        return self.held.get(term, _AWK_UNKNOWN)
+
+    def _field(self, number: str) -> str:
+        if self.record is None or not number.isdigit():
+            return _AWK_UNKNOWN
+        fields = [self.record, *self.record.split()]
+        return fields[int(number)] if int(number) < len(fields) else ""
 
 
 def _awk_text(strings: str) -> str:
     parts = re.findall(_STRING, strings)
-    return "".join([re.sub(_AWK_ESCAPE, r"\1", part[1:-1]) for part in parts])
+    return "".join([re.sub(_AWK_ESCAPE, _awk_escaped, part[1:-1]) for part in parts])
+
+
+def _awk_escaped(found: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t"}.get(found[1], found[1])
 
 
 def ran_by_sed(script: str) -> Iterator[Ran]:

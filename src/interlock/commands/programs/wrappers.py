@@ -8,9 +8,16 @@ from itertools import pairwise
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs, Wrapper
-from interlock.commands.shell.words import Word, labels_of, literal, unknown
+from interlock.commands.programs.program_tables import (
+    UNKNOWN_PROGRAM,
+    Program,
+    Programs,
+    Wrapper,
+    whole_option,
+)
+from interlock.commands.shell.words import Word, labels_of, literal, quoted, unknown
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _LINE_OPTIONS: Final = frozenset(
@@ -52,7 +59,7 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
     if wrapper.divided and (divided := _divided(argv, wrapper)) is not None:
         return divided
     if wrapper.after:
-        return _behind_dashes(argv, start, wrapper)
+        return _behind_dashes(argv, start, wrapper, known.values)
     return _inner(argv, start, wrapper, known)
 
 
@@ -124,7 +131,7 @@ def _first_valued(text: str, values: frozenset[str]) -> tuple[str, int]:
     """Return the first option of a cluster that takes a value, and where the value begins."""
     name, equals, _ = text.partition("=")
     if name.startswith("--"):
-        return name, len(name) + len(equals)
+        return whole_option(name, values, attached=bool(equals)), len(name) + len(equals)
     for at in range(1, len(text)):
         if f"-{text[at]}" in values:
             return f"-{text[at]}", at + 1
@@ -146,14 +153,13 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> In
             inner.assignments.append(("HOME", unknown("$HOME")))
             index += 1
         elif text[:1] == "-" and len(text) > 1:
-            inner.line = _line_option(argv, index, wrapper)
+            inner.line = _line_option(argv, index, wrapper, known.values)
             if inner.line is not None:
                 return inner
             if text in wrapper.argv_options:
                 index, operands, as_line = index + 1, 0, False
                 continue
-            if text in wrapper.folder_options and index + 1 < len(argv):
-                inner.folder = argv[index + 1]
+            inner.folder = _option_value(argv, index, wrapper.folder_options, known.values)
             index += _option_width(text, known.values) + _is_chosen(argv, index, known)
         elif wrapper.assignments and _is_assignment(text):
             name, _, _ = text.partition("=")
@@ -203,24 +209,47 @@ def _line(words: list[Word]) -> Word:
     return Word(" ".join([word.text for word in words]), known=known, labels=labels_of(words))
 
 
-def _line_option(argv: list[Word], index: int, wrapper: Wrapper) -> Word | None:
+def _line_option(
+    argv: list[Word], index: int, wrapper: Wrapper, values: frozenset[str]
+) -> Word | None:
     """Return the shell line that the option at `index` carries, if it is such an option."""
+    line = _option_value(argv, index, wrapper.line_options, values)
     text = argv[index].text
-    for option in wrapper.line_options:
-        if text == option or (
-            len(option) == 2 and not text.startswith("--") and text.endswith(option[1])
-        ):
-            return argv[index + 1] if index + 1 < len(argv) else None
-        if option.startswith("--") and text.startswith(f"{option}="):
-            return argv[index].tail(len(option) + 1)
-        if len(option) == 2 and text.startswith(option) and len(text) > 2:
-            return argv[index].tail(2)
-    return None
+    if line is None and text[:2] != "--" and f"-{text[-1]}" in wrapper.line_options:
+        # `-lc`, where `-l` may have a value.
+        line = next(iter(argv[index + 1 : index + 2]), None)
+    if line is None or not wrapper.splits:
+        return line
+    # `env -S 'A=b rm' -rf`: the line is read like the words around it.
+    behind = argv[index + 1 :]
+    if behind and behind[0] is line:
+        del behind[0]
+    words = [
+        literal(argv[0].text),
+        line,
+        *(replace(word, text=quoted(word.text)) for word in behind),
+    ]
+    return _line(words)
+
+
+def _option_value(
+    argv: list[Word], index: int, options: tuple[str, ...], values: frozenset[str]
+) -> Word | None:
+    """Return the value of the option at `index`, attached or behind it, if it is one of these."""
+    if not options:
+        return None
+    text = argv[index].text
+    option, begin = _first_valued(text, values.union(options))
+    if option not in options:
+        return None
+    if begin < len(text):
+        return argv[index].tail(begin)
+    return argv[index + 1] if index + 1 < len(argv) else None
 
 
 def _option_width(text: str, values: frozenset[str]) -> int:
     """Return how many words the option takes up."""
-    if text in values:
+    if text in values or whole_option(text, values) in values:
         return 2
     last = "-" + text[-1]
     clustered = not text.startswith("--") and len(text) > 2 and last in values
@@ -238,13 +267,15 @@ def _divided(argv: list[Word], wrapper: Wrapper) -> Inner | None:
     return Inner(wrapper.remote, [argv[start + 1], *rest])
 
 
-def _behind_dashes(argv: list[Word], start: int, wrapper: Wrapper) -> Inner | None:
+def _behind_dashes(
+    argv: list[Word], start: int, wrapper: Wrapper, values: frozenset[str]
+) -> Inner | None:
     for index in range(start, len(argv)):
         if argv[index].text == "--":
             rest = argv[index + 1 :]
             return Inner(wrapper.remote, rest) if rest else None
     for index in range(start, len(argv)):
-        line = _line_option(argv, index, wrapper)
+        line = _line_option(argv, index, wrapper, values)
         if line is not None:
             return Inner(wrapper.remote, line=line)
     return None
