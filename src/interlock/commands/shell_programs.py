@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from typing import Final, NamedTuple
 
 from interlock.commands.shell.command import Command
@@ -51,7 +52,10 @@ def run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
 
 def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Follow what another system's shell is given, as far as the grammars agree."""
-    simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels, command)
+    stdin = command.frame.stdin
+    simulation.note_execution(STANDARD_INPUT, stdin.labels, command)
+    if stdin.text is not None and (len(command.argv) == 1 or command.argv[-1].text == "-"):
+        simulation.run_line(stdin.text, command, scope)
     for at, word in enumerate(command.argv[1:], 1):
         flag = word.text.lower()
         if len(flag) < 2 or flag[0] not in "-/":
@@ -59,11 +63,21 @@ def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) ->
         # Options may be cut short.
         if any(option.startswith(flag) for option in _ENCODED_CODE):
             simulation.note_execution(word, DECODED, command)
+            line = _decoded("".join([word.text for word in command.argv[at + 1 : at + 2]]))
+            simulation.run_line(line, command, scope)
         if any(option.startswith(flag) for option in _FOREIGN_CODE):
             line = " ".join([word.text for word in command.argv[at + 1 :]])
             simulation.run_line(line, command, scope)
             break
     return UNSEEN
+
+
+def _decoded(encoded: str) -> str:
+    """Return what PowerShell runs that is given in base64."""
+    try:
+        return b64decode(encoded, validate=True).decode("utf-16-le")
+    except ValueError:
+        return ""
 
 
 def run_script(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:

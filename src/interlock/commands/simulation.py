@@ -56,6 +56,7 @@ _DECIDES: Final = frozenset(
 )
 """Verbs of Interlock's own program that are a person's, or have some that are."""
 _MAX_GUESSES: Final = 3
+_LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
@@ -216,7 +217,10 @@ class Simulation(Walker):
         for line in guessed_lines(argv):
             self.budget.read(len(line))
             self.run_part(line, scope.outside(), inner)
-        for at in islice(self._acting(argv, start), _MAX_GUESSES):
+        # Behind a word that says so clearly, any program may stand.
+        first = [start] if argv[min(start, len(argv)) - 1].text in _LEADS_TO else []
+        found = dict.fromkeys([*first, *self._acting(argv, start)])
+        for at in islice(found, _MAX_GUESSES):
             again = SimpleCommand(argv[at:], simple.text)
             self._follow_program(argv[at:], again, scope.outside(), inner)
         self._guessed -= 1

@@ -11,6 +11,7 @@ from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.code_values import Call
 from interlock.commands.code.known_calls import CallKind, CodeEffect
+from interlock.commands.console_scripts import follow_escapes
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
@@ -26,7 +27,11 @@ _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 UNREAD: Final = "unread"
 """What an interpreter's language is called that is not understood."""
 _MAX_LINES: Final = 64
-_DEBUGGER_LINES: Final = ("-ex", "-iex", "--eval-command", "-eval-command", "-o", "-O")
+_DROPS: Final = r"(?i)(?:^|[/_.-])(?:drop|wipe|purge|truncate|destroy|nuke|delete_?all)[^/]{0,80}$"
+"""Names of files of SQL that say what they do."""
+_DEBUGGER_LINES: Final = (
+    *("-ex", "-iex", "--ex", "--eval-command", "-eval-command", "-o", "-O", "--one-line"),
+)
 _DEBUGGER_CODE: Final = r"\s{0,9}(?:python-interactive|python|py|pi|script)(?:\s{1,9}--)?\s{1,9}"
 _DEBUGGED: Final = ("--args", "-args", "--")
 _OWN_VARIABLE: Final = r"['\"]?(INTERLOCK_\w{1,40})['\"]?"
@@ -124,6 +129,10 @@ def _run_sql_client(
     for code in codes:
         simulation.doubt(code, command)
     files = command.invocation.all_values(*client.files)
+    for name in (*files, *(each.target for each in command.redirects if each.operator == "<")):
+        if re.search(_DROPS, name.text):
+            reason = f"by its name, `{name.text}` drops or deletes data"
+            simulation.give_up(reason, command.text, asks=True)
     texts = [word.text for word in codes]
     texts += [simulation.script(source, command, scope).text or "" for source in files]
     if command.frame.stdin.text is not None:
@@ -160,6 +169,7 @@ def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:
         found = re.match(_DEBUGGER_CODE, word.text)
         if found is not None:
             _follow_code(simulation, word.text[found.end() :], Language.PYTHON, command, scope)
+    follow_escapes(simulation, command, scope)
     texts = [word.text for word in command.argv]
     start = next((texts.index(mark) for mark in _DEBUGGED if mark in texts), None)
     if start is not None:

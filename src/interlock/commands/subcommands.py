@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.commands.console_scripts import follow_console
 from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.scripts import (
@@ -17,6 +18,7 @@ from interlock.commands.programs.scripts import (
     ran_by_editor,
     ran_by_sed,
     recipes_in,
+    without_calls,
 )
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import SECRET, UNSEEN, Stream
@@ -68,6 +70,8 @@ def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream
     words, placeholder, divider = _xargs_command(command, simulation)
     if not words:
         return Stream(command.frame.stdin.labels, command.frame.stdin.text)
+    if placeholder and divider is None:
+        divider = "\n"
     arguments = _arguments_from(command.frame.stdin, divider)
     if not placeholder or not any(placeholder in word.text for word in words):
         return simulation.run_words([*words, *arguments], command, scope, via="xargs")
@@ -98,6 +102,14 @@ def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word]
             placeholder = placeholder or "{}"
         elif re.match(_NUL_DIVIDES, text):
             divider = "\0"
+        elif text.startswith(("-d", "--delim")):
+            given = text.partition("=")[2] if "=" in text else text[2:]
+            divider = (
+                given
+                if text not in values
+                else "".join(each.text for each in words[index + 1 : index + 2])
+            )
+            divider = divider.replace("\\n", "\n").replace("\\0", "\0") or None
         index += 2 if text in values else 1
     return words[index:], placeholder, divider
 
@@ -160,7 +172,7 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
     template = words[:split]
     arguments = [word for word in words[split + 1 :] if not word.text.startswith(":::")]
     if not arguments:
-        arguments = _arguments_from(command.frame.stdin)
+        arguments = _arguments_from(command.frame.stdin, "\n")
     for argument in arguments:
         if any("{}" in word.text for word in template):
             argv = [_filled(word, "{}", argument) for word in template]
@@ -261,6 +273,9 @@ def _git_setting(
 ) -> None:
     """Follow what a setting makes git run."""
     plain = name.lower()
+    via = f"git -c {name}"
+    if via in command.frame.via:
+        return
     is_alias = plain.startswith("alias.")
     runs = line.text.startswith("!") or re.fullmatch(_GIT_PROGRAMS, plain) is not None
     if not line.known and (runs or is_alias):
@@ -273,7 +288,6 @@ def _git_setting(
         # A helper for credentials is told them.
         secret = plain.startswith("credential.")
         frame = command.frame.fed(Stream(SECRET) if secret else UNSEEN)
-        via = f"git -c {name}"
         simulation.run_nested(line.text.lstrip("!"), scope.outside(), frame, via=via)
 
 
@@ -304,7 +318,7 @@ def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
             simulation.doubt(word, command)
     _run_scripts(simulation, scripts, ran_by_editor, command, scope)
     for word in command.invocation.all_values("--eval", "-e", "--execute"):
-        simulation.follow_unread(word.text, command, scope)
+        simulation.follow_unread(without_calls(word.text), command, scope)
 
 
 def _pager(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -331,6 +345,10 @@ def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
     """A makefile that flows in or is given: its recipes are shell lines."""
     texts = [word.text for word in command.invocation.all_values("--eval", "-E")]
     texts.append(command.frame.stdin.text or "")
+    named = command.invocation.all_values("-f", "--file", "--makefile")
+    if scope.files and not named:
+        named = [*map(literal, _MAKEFILES)]
+    texts += [simulation.script(word, command, scope).text or "" for word in named]
     for word in command.argv[1:]:
         name, equals, value = word.text.partition("=")
         if equals and name.rstrip(":?+!") in _MAKE_PROGRAMS:
@@ -346,9 +364,14 @@ def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 def _sed(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`sed '1e command'` runs the command, `s/a/b/e` what comes of it."""
-    scripts = command.invocation.all_values("-e", "--expression")
-    for script in scripts or command.invocation.operands[:1]:
-        simulation.follow_script(ran_by_sed(script.text), command, scope)
+    files = command.invocation.all_values("-f", "--file")
+    words = command.invocation.all_values("-e", "--expression")
+    if not files:
+        words = words or command.invocation.operands[:1]
+    scripts = [word.text for word in words]
+    scripts += [simulation.script(word, command, scope).text or "" for word in files]
+    for script in scripts:
+        simulation.follow_script(ran_by_sed(script), command, scope)
 
 
 def _flatpak(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -431,6 +454,7 @@ def _package(simulation: Simulation, command: Command, scope: Scope) -> None:
 _REMOTE_LINES: Final = ["ssm", "send-command"]
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
 _SCRIPT_OPTIONS: Final = ("-e", "--expression", "-D", "--define")
+_MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 _MAKE_FLAGS: Final = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")
 
 Follower = Callable[[Simulation, Command, Scope], "Stream | None"]
@@ -456,5 +480,6 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "compiler": _compiler,
     "cloud": _cloud,
     "package": _package,
+    "console": follow_console,
 }
 """What an entry of a program may say under `runs`."""

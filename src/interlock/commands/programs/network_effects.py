@@ -110,7 +110,8 @@ def _copier(run: Execution) -> Iterator[Effect]:
     *sources, destination = run.operands or [Word("")]
     if not sources or not is_remote(destination.text):
         return
-    recursive = run.command.program == "rsync" or run.invocation.has("-r")
+    recursive = run.invocation.has("-r", "-a", "--recursive", "--archive", "--dirs")
+    recursive = recursive or any(source.text.endswith(("/", ".")) for source in sources)
     labels = ARCHIVE if recursive else 0
     for source in sources:
         if not is_remote(source.text):

@@ -33,7 +33,8 @@ _SED_REST: Final = r"[^\n]*"
 _MAKE_SHELL: Final = r"\$[({]shell\s+|!="
 _EDITOR_SHELL: Final = (
     r"(?m)(?:^|[|:\s])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?"
-    r"(?:r(?:ead)?\s+|w(?:rite)?\s+|te(?:rminal)?\s+)?!(.+)"
+    r"(?:(?:r(?:ead)?|w(?:rite)?|te(?:rminal)?)\s*)?!(.+)"
+    r"|(?m:^)\s*te(?:rm(?:inal)?)?\s+(\S.*)"
 )
 _EDITOR_CALLS: Final = (
     r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
@@ -81,7 +82,11 @@ def ran_by_awk(script: str, given: Mapping[str, str], records: str | None) -> It
 
     `given` are the variables of its call, `records` what flows in, where that is known.
     """
-    fields = (records or _AWK_UNKNOWN).splitlines()[:_AWK_RECORDS] if "$" in script else [""]
+    fields = (
+        (records or _AWK_UNKNOWN).splitlines()[:_AWK_RECORDS]
+        if re.search(r"[$|]", script)
+        else [""]
+    )
     for record in fields or [""]:
         values = _Values(dict(given), record if records is not None else None)
         for found in re.finditer(_AWK_SET, script):
@@ -220,9 +225,14 @@ def acts_in(code: str) -> str:
 def ran_by_editor(script: str) -> Iterator[str]:
     """Return the command lines that commands of an editor run: `:!ls`, `system("ls")`."""
     for found in re.finditer(_EDITOR_SHELL, script):
-        yield found[1]
+        yield found[1] or found[2]
     for found in re.finditer(_EDITOR_CALLS, script):
         yield (found[1] or found[2] or "").replace('\\"', '"')
+
+
+def without_calls(code: str) -> str:
+    """Return an editor's code without the calls whose lines are followed anyway."""
+    return re.sub(_EDITOR_CALLS, "", code)
 
 
 def ran_by_call(script: str) -> Iterator[str]:
