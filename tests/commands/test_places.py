@@ -61,7 +61,7 @@ def _places(path: str, project: str | None = None) -> str:
         ("dir\\.env", "credential+project"),
         (".git/config", "git+project"),
         ("~/.bashrc", "persistence+outside"),
-        ("~/.bash_history", "history+outside"),
+        ("~/.bash_history", "credential+history+outside"),
     ],
 )
 def test_a_path_is_known_by_where_it_stands(path: str, where: str):

@@ -1,9 +1,11 @@
-"""A program that only the run decides → the programs it may be, by its name and its arguments."""
+"""Which program a word is; where only the run decides it, which it may be by its arguments."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Programs
@@ -11,6 +13,9 @@ from interlock.commands.shell.words import Word, literal
 
 RUN_TIME: Final = "a program known only at run time"
 """What a command is said to stand behind that is one of several guesses."""
+_FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
+"""What a program written as a glob is taken for, if it can be: `/bin/r?`."""
+_CACHED: Final = 256
 _NAME: Final = r"\$\{?([A-Za-z_]\w{0,63})\W?"
 _NAMELESS: Final = r"_(?:cmd|command|bin|binary|cli|exe|exec|executable|path|prog|program|tool)$"
 _NOT_NAMED: Final = "program"
@@ -49,6 +54,26 @@ _VERBS: Final = {
 
 `delete` and its like mean it in any program, and are read so.
 """
+
+
+def bare_name(head: Word, versioned: frozenset[str]) -> str:
+    """Return a program's plain name; empty when only the run decides it."""
+    if head.glob:
+        pattern = head.text.rpartition("/")[2]
+        return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
+    if not head.known and "$" in head.text.rpartition("/")[2]:
+        return ""
+    return _last_name(head.text, versioned)
+
+
+@lru_cache(maxsize=_CACHED)
+def _last_name(path: str, versioned: frozenset[str]) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    # `=rm` is where zsh finds `rm`.
+    name = name.removeprefix("=") or name
+    # `python3.11` is `python`.
+    plain = name.rstrip("0123456789.") if name[-1:].isdigit() else name
+    return plain if plain in versioned else name
 
 
 def is_only_variables(text: str) -> bool:

@@ -10,7 +10,7 @@ from interlock.commands.programs.outputs import printf_text
 from interlock.commands.programs.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
 from interlock.commands.shell.assignment import Assignment
 from interlock.commands.shell.command import Command, EffectKind
-from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream
+from interlock.commands.shell.provenance import ENVIRON, MANY, NOTHING, UNSEEN, Stream
 from interlock.commands.shell.scope import UNKNOWN_INDEX, Scope
 from interlock.commands.shell.words import Word, labels_of, literal, unknown
 from interlock.commands.simulation import Simulation
@@ -22,6 +22,7 @@ _WITHOUT_TRACE: Final = (
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN: Final = frozenset(("local", "declare", "typeset"))
 _SHAPING: Final = frozenset(("-i", "-l", "-u", "-c"))
+_ALL_NAMES: Final = frozenset(("-p", "-x"))
 _PLAIN_READ: Final = frozenset(("-r", "-a", "-u", "-p", "-s", "-e"))
 """Options of `read` with which a line is a line."""
 
@@ -48,7 +49,9 @@ def _adopt_project(scope: Scope, places: Places) -> None:
 def _declare(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Note attributes, and assignments that are words: the walker has made the others already."""
     flags = command.invocation.flags
-    if "-p" in flags or len(command.argv) == 1:
+    if not command.invocation.operands and flags <= _ALL_NAMES:
+        return Stream(ENVIRON)
+    if "-p" in flags:
         return UNSEEN
     made = dict(command.assignments)
     for word in command.invocation.operands:
@@ -113,6 +116,11 @@ def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     if array is not None:
         values = [unknown(f"${array.text}")] if fields is None else map(literal, fields)
         scope.lists[array.text] = list(values)
+        return NOTHING
+    lines = stream.text.split() if stream.text and stream.labels & MANY else []
+    if len(lines) == len(names) == 1:
+        found = Word(lines[0].rstrip("\0"), known=False, labels=stream.labels)
+        _give(simulation, names[0], found, command, scope)
         return NOTHING
     for index, name in enumerate(names):
         field = None if fields is None else "".join(fields[index : index + 1])
@@ -295,6 +303,8 @@ def _duplicate(descriptor: str, source: str, scope: Scope) -> None:
 def _arguments(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """`set -- a b` and `set a b` give the shell new arguments."""
     words = list(command.argv[1:])
+    if not words:
+        return Stream(ENVIRON)
     index = 0
     while index < len(words) and words[index].known and words[index].text[:1] in {"-", "+"}:
         text = words[index].text

@@ -14,6 +14,7 @@ from interlock.commands.simulation import STANDARD_INPUT, Simulation
 
 _FOREIGN_CODE: Final = ("-command", "/c", "/k")
 _ENCODED_CODE: Final = ("-encodedcommand", "-ec")
+_FOREIGN_SOCKET: Final = r"(?i)\.Sockets\.TCPClient\b[^\n]{0,4096}\b(?:iex|invoke-expression)\b"
 _SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
 _SHELL_STARTUP: Final = frozenset(("rcfile", "init-file"))
 _SHELL_VALUES: Final = _SHELL_STARTUP | {"emulate"}
@@ -42,7 +43,7 @@ def run_shell(simulation: Simulation, command: Command, scope: Scope) -> Stream:
             inner.set_arguments(rest[1:])
         simulation.note_execution(code, code.labels, command)
         return simulation.run_nested(code.text, inner, command.frame, via=f"{command.program} -c")
-    if given.rest:
+    if given.rest and not given.only_checks:
         held = simulation.script(given.rest[0], command, scope)
         return _run_held(simulation, command, given.rest[0], held, scope)
     if given.only_checks:
@@ -67,6 +68,8 @@ def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) ->
             simulation.run_line(line, command, scope)
         if any(option.startswith(flag) for option in _FOREIGN_CODE):
             line = " ".join([word.text for word in command.argv[at + 1 :]])
+            if re.search(_FOREIGN_SOCKET, line):
+                simulation.note("code", ["socket-shell"], command)
             simulation.run_line(line, command, scope)
             break
     return UNSEEN
@@ -83,7 +86,13 @@ def _decoded(encoded: str) -> str:
 def run_script(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:
     """A file that this very line wrote or fetched, run by its name."""
     head = command.argv[0]
-    held = scope.files.get(scope.path(head.text)) if "/" in head.text else None
+    held = None
+    if "/" in head.text:
+        path = scope.path(head.text)
+        held = scope.held(path)
+        if path not in scope.files and simulation.places.is_scratch(head.text):
+            # What was built or installed in a folder is not what came with it.
+            held = None
     if held is None and "/" not in head.text:
         # `PATH` may lead to it.
         ending = f"/{head.text}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -13,7 +12,7 @@ from interlock.commands.programs.environment import is_expanded, line_in, loads
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
-from interlock.commands.programs.places import Places
+from interlock.commands.programs.places import ROOT, SYSTEM, SYSTEM_ROOT, Places
 from interlock.commands.programs.program_tables import (
     UNKNOWN_PROGRAM,
     Program,
@@ -22,7 +21,12 @@ from interlock.commands.programs.program_tables import (
 )
 from interlock.commands.programs.scripts import Ran, acts_in
 from interlock.commands.programs.wrappers import Inner, guessed_lines, guessed_start, unwrapped
-from interlock.commands.run_time_programs import RUN_TIME, candidates, is_only_variables
+from interlock.commands.run_time_programs import (
+    RUN_TIME,
+    bare_name,
+    candidates,
+    is_only_variables,
+)
 from interlock.commands.shell.command import (
     Command,
     Effect,
@@ -34,7 +38,9 @@ from interlock.commands.shell.command import (
 )
 from interlock.commands.shell.provenance import (
     DECODED,
+    EMPTY,
     ENVIRON,
+    MANY,
     NOTHING,
     REMOTE,
     STAND_IN,
@@ -42,6 +48,7 @@ from interlock.commands.shell.provenance import (
     UNKNOWN_FILE,
     UNSEEN,
     Stream,
+    emptiness,
     part_of,
 )
 from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
@@ -49,8 +56,6 @@ from interlock.commands.shell.statements import Walker
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.values.allowance import Budget
 
-_FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
-"""What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _DECIDES: Final = frozenset(
     "approve deny choose halt lift resume budget setup operator token policy ledger".split()
 )
@@ -78,7 +83,6 @@ _NO_PROMPT: Final = (
 )
 """Options with which they show none: what to run stands in the line, or there is nothing to."""
 _UNLABELLED: Final = STAND_IN | UNKNOWN_FILE
-_CACHED: Final = 256
 
 
 class Simulation(Walker):
@@ -181,6 +185,8 @@ class Simulation(Walker):
                 return NOTHING
             self.budget.statement()
             program = bare_name(argv[0], self.programs.versioned)
+            if argv[0].text.startswith("./") and self._is_local(program, argv[0].text, scope):
+                program = argv[0].text
             bound = scope.defined.programs.get(argv[0].text) or self._own_program(argv)
             if bound is not None:
                 # Whether the binding still holds is not certain, so both are followed.
@@ -202,6 +208,17 @@ class Simulation(Walker):
             for name, value in inner.assignments:
                 self.follow_variable(name, value, scope, frame)
             argv = inner.argv
+
+    def _is_local(self, program: str, path: str, scope: Scope) -> bool:
+        """`./rm` is a file that lies here, and not the system's `rm`, unless one is in its folder.
+
+        What goes by the name of an interpreter or a vendor's tool is a copy of that.
+        """
+        known = self.programs.of(program)
+        copied = known.reaches_out or known.code or known.shell or known.wraps or known.verbs
+        if not known.files or copied or "/" in path[2:]:
+            return False
+        return not self.places.at(".", scope) & (SYSTEM | SYSTEM_ROOT | ROOT)
 
     def _follow_guesses(
         self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
@@ -434,13 +451,13 @@ class Simulation(Walker):
 
     def doubt_input(self, command: Command) -> None:
         """Note that what flows in is run, where nothing is known of it."""
-        frame = command.frame
-        if frame.stdin.text is None and not frame.stdin.labels & ~_UNLABELLED:
-            if frame.piped:
-                self.give_up("it runs what another command prints", command.text)
-            for redirect in command.redirects:
-                if redirect.operator in {"<", "<<<"}:
-                    self.doubt(redirect.target, command)
+        stdin = command.frame.stdin
+        unseen = stdin.text is None and not stdin.labels & ~_UNLABELLED
+        if command.frame.piped and (unseen or stdin.labels & MANY):
+            self.give_up("it runs what another command prints", command.text)
+        for redirect in command.redirects if unseen else ():
+            if redirect.operator in {"<", "<<<"}:
+                self.doubt(redirect.target, command)
 
     def script(self, source: Word, command: Command, scope: Scope) -> Stream:
         """Return what a script holds that is named: a file, standard input, or a descriptor."""
@@ -521,13 +538,19 @@ class Simulation(Walker):
         self, redirect: Redirect, printed: Stream, simple: SimpleCommand, scope: Scope, frame: Frame
     ) -> None:
         target = redirect.target
+        # What `exec` opens is written to later.
+        opened = bool(simple.argv) and simple.argv[0].text == "exec"
+        labels = printed.labels if opened else printed.labels | emptiness(printed, target.text)
+        if labels & EMPTY and target.text.startswith("/dev/tcp/"):
+            # Whether somebody listens there is asked without saying anything.
+            return
         self.effects.append(
             Effect(
                 EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
                 target,
                 self.bare(redirect.operator, simple.text, scope, frame),
                 self.places.at(target.text, scope),
-                printed.labels | (0 if target.known else UNKNOWN_FILE),
+                labels if target.known else labels | UNKNOWN_FILE,
             )
         )
 
@@ -553,26 +576,6 @@ def _behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Ite
                     rest = value[len(beginning) :].lstrip("= \t")
                     if rest and rest.lower() != "none":
                         yield rest
-
-
-def bare_name(head: Word, versioned: frozenset[str]) -> str:
-    """Return a program's plain name; empty when only the run decides it."""
-    if head.glob:
-        pattern = head.text.rpartition("/")[2]
-        return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
-    if not head.known and "$" in head.text.rpartition("/")[2]:
-        return ""
-    return _last_name(head.text, versioned)
-
-
-@lru_cache(maxsize=_CACHED)
-def _last_name(path: str, versioned: frozenset[str]) -> str:
-    name = path.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    # `=rm` is where zsh finds `rm`.
-    name = name.removeprefix("=") or name
-    # `python3.11` is `python`.
-    plain = name.rstrip("0123456789.") if name[-1:].isdigit() else name
-    return plain if plain in versioned else name
 
 
 def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:

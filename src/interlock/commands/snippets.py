@@ -134,9 +134,16 @@ def _run_sql_client(
             reason = f"by its name, `{name.text}` drops or deletes data"
             simulation.give_up(reason, command.text, asks=True)
     texts = [word.text for word in codes]
-    texts += [simulation.script(source, command, scope).text or "" for source in files]
-    if command.frame.stdin.text is not None:
-        texts.append(command.frame.stdin.text)
+    for source in files:
+        held = simulation.script(source, command, scope)
+        simulation.note_execution(source, held.labels & REMOTE, command)
+        texts.append(held.text or "")
+    stdin = command.frame.stdin
+    if not any(texts):
+        # Where the line itself holds the statements, what flows in is data.
+        simulation.note_execution(STANDARD_INPUT, stdin.labels & REMOTE, command)
+    if stdin.text is not None:
+        texts.append(stdin.text)
     elif not texts:
         simulation.doubt_input(command)
     for text in texts:

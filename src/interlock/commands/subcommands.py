@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interlock.commands.console_scripts import follow_console
 from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
-from interlock.commands.programs.program_tables import Program
+from interlock.commands.programs.program_tables import Interpreter, Program
 from interlock.commands.programs.scripts import (
     ran_by_call,
     ran_by_editor,
@@ -20,13 +20,13 @@ from interlock.commands.programs.scripts import (
     recipes_in,
     without_calls,
 )
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import SECRET, UNSEEN, Stream
+from interlock.commands.shell.command import Command, Invocation
+from interlock.commands.shell.provenance import MANY, REMOTE, SECRET, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
 from interlock.commands.shell_programs import run_foreign_shell, run_script, run_shell
-from interlock.commands.simulation import Follow, Simulation
+from interlock.commands.simulation import STANDARD_INPUT, Follow, Simulation
 
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:
@@ -41,7 +41,7 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
         return run(simulation, command, scope)
     if known.runs or known.code is not None or known.sql is not None:
         return _snippet_follower()(simulation, command, known, scope)
-    return run_script(simulation, command, scope) if scope.files else None
+    return run_script(simulation, command, scope) if scope.files or scope.folders else None
 
 
 def _follow_subscripts(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -144,7 +144,8 @@ def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
                 if template and template[0].text == "{}":
                     argv[0] = below
                 simulation.run_words(argv, command, scope, via="find")
-    return UNSEEN
+    ending = "\0" if "-print0" in command.invocation.flags else "\n"
+    return Stream(MANY, "".join([f"{word.text}{ending}" for word in found]), exact=False)
 
 
 def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:
@@ -303,6 +304,8 @@ def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope)
 
 def _ssh(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`ssh host < script`: what flows in is run over there."""
+    if len(command.invocation.operands) == 1:
+        simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels & REMOTE, command)
     if command.frame.stdin.text is not None and len(command.invocation.operands) == 1:
         frame = command.frame.fed(UNSEEN)
         simulation.run_nested(
@@ -355,6 +358,8 @@ def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
             simulation.run_line(value, command, scope)
         elif equals and name[:1] != "-":
             texts.append(word.text)
+    if any(word.text == "-" for word in command.invocation.all_values("-f", "--file")):
+        simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels & REMOTE, command)
     flags = [scope.variables[name].text for name in _MAKE_FLAGS if name in scope.variables]
     texts += [flag.partition("--eval=")[2] for flag in flags]
     for text in texts:
@@ -451,6 +456,15 @@ def _package(simulation: Simulation, command: Command, scope: Scope) -> None:
             simulation.run_line(line, command, scope)
 
 
+def _go(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`go run main.go` runs a program that this line may have written or fetched."""
+    verb, *files = command.invocation.operands or [literal("")]
+    if verb.text == "run" and (scope.files or scope.folders):
+        run = replace(command, invocation=Invocation("go", operands=files))
+        _snippet_follower()(simulation, run, _GO_PROGRAM, scope)
+
+
+_GO_PROGRAM: Final = Program(code=Interpreter(language="go"))
 _REMOTE_LINES: Final = ["ssm", "send-command"]
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
 _SCRIPT_OPTIONS: Final = ("-e", "--expression", "-D", "--define")
@@ -481,5 +495,6 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "cloud": _cloud,
     "package": _package,
     "console": follow_console,
+    "go": _go,
 }
 """What an entry of a program may say under `runs`."""

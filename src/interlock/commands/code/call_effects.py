@@ -55,7 +55,10 @@ _SOCKETS: Final = frozenset(
     " TCPSocket fsockopen IO.Socket.INET socket.tcp tls.connect".split()
 )
 _SOCKET_FUNCTIONS: Final = frozenset({"socket", "connect"})
-_TIES_DESCRIPTORS: Final = frozenset({"os.dup2", "pty.spawn", "dup2", "syscall.Dup2"})
+_TIES_DESCRIPTORS: Final = frozenset({"dup2", "Dup2", "fdopen", "reopen"})
+_RECEIVES: Final = frozenset("recv recvfrom recv_into receive gets readline readpartial".split())
+_SPAWNS_A_SHELL: Final = "pty.spawn"
+_TIED_BY_A_LINE: Final = ("-i", "<&", ">&", "0<&", "0>&", "1>&")
 _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
 
 _TYPES: Final = frozenset("communicate write writelines send sendline sendall".split())
@@ -247,8 +250,11 @@ def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeE
     connections = [call for call in calls if _connects(call)]
     if not connections:
         return None
-    tied = any(call.callee in _TIES_DESCRIPTORS for call in calls)
-    if tied or any(map(_is_interactive_shell, effects)):
+    last_names = {call.callee.rpartition(".")[2] for call in calls}
+    tied = not _TIES_DESCRIPTORS.isdisjoint(last_names)
+    tied = tied or any(call.callee == _SPAWNS_A_SHELL for call in calls)
+    told = not _RECEIVES.isdisjoint(last_names) and any(map(_runs_what_it_is_told, effects))
+    if tied or told or any(map(_is_interactive_shell, effects)):
         host = _host(connections)
         return effect(CallKind.SOCKET_SHELL, connections[0], CodeArgument(host, literal=host != ""))
     return None
@@ -259,12 +265,17 @@ def _connects(call: Call) -> bool:
     return call.callee in _SOCKET_FUNCTIONS or not _SOCKETS.isdisjoint(names)
 
 
+def _runs_what_it_is_told(found: CodeEffect) -> bool:
+    runs = found.kind in {CallKind.SHELL, CallKind.ARGV, CallKind.EVAL}
+    return runs and not found.known and not found.target.strip()
+
+
 def _is_interactive_shell(found: CodeEffect) -> bool:
     if found.kind not in {CallKind.SHELL, CallKind.ARGV}:
         return False
     words = found.target.split()
     program = words[0].rpartition("/")[2] if words else ""
-    return program in _SHELLS and (len(words) == 1 or words[1].startswith("-i"))
+    return program in _SHELLS and (len(words) == 1 or words[1].startswith(_TIED_BY_A_LINE))
 
 
 def _typed(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> Iterator[CodeEffect]:

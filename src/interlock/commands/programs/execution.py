@@ -45,6 +45,10 @@ class Execution(msgspec.Struct, frozen=True, gc=False):
         """Remember what lies in a file from now on."""
         self.scope.files[self.scope.path(name)] = stream
 
+    def fill(self, folder: Word | None, stream: Stream) -> None:
+        """Remember where files come from that now lie in a folder, or where one stands."""
+        self.scope.fill("." if folder is None else folder.text, stream, mixed=folder is None)
+
     def effect(
         self, kind: EffectKind, target: Word, *, recursive: bool = False, forced: bool = False
     ) -> Effect:

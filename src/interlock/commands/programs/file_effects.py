@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from fnmatch import fnmatchcase
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from interlock.commands.programs.execution import Execution
-from interlock.commands.programs.network_effects import NETWORK_WAYS, is_remote
+from interlock.commands.programs.network_effects import NETWORK_WAYS, is_address, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
     packed_labels,
@@ -22,11 +23,25 @@ from interlock.commands.programs.outputs import (
 from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.provenance import ARCHIVE, UNKNOWN_FILE, Stream, part_of
+from interlock.commands.shell.provenance import (
+    ARCHIVE,
+    DECODED,
+    EMPTY,
+    LOGIN,
+    MANY,
+    REMOTE,
+    SECRET,
+    TYPED,
+    UNKNOWN_FILE,
+    Stream,
+    emptiness,
+    part_of,
+)
 from interlock.commands.shell.words import Word, quoted
 
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
+_DENIALS: Final = frozenset(("!", "-not"))
 _PACKS_AWAY: Final = {"tar": ("--remove-files",), "zip": ("-m", "--move"), "7z": ("-sdel",)}
 """Options with which an archiver deletes what it has packed."""
 EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -50,6 +65,15 @@ _SOME_FILE: Final = "…"
 _FILE_ENDINGS: Final = frozenset(
     "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
 )
+
+_IN_OR_OUT: Final = frozenset("-in -out -o --output -i".split())
+_FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN
+"""What is true of everything that is made of something."""
+_RUBBISH: Final = frozenset(
+    "o obj lo a gcda gcno d orig rej bak tmp temp log swp swo pid aux toc fls out prof tsbuildinfo"
+    " pyc pyo class coverage".split()
+)
+"""How files end that nobody would miss."""
 
 
 def effects_of(run: Execution, known: Program) -> list[Effect]:
@@ -90,22 +114,41 @@ def _remove(run: Execution) -> Iterator[Effect]:
     spread = "find" in run.command.frame.via
     recursive = run.invocation.has("-r", "-R", "--recursive") or spread
     forced = run.invocation.has("-f", "--force")
-    for target in run.operands:
-        tree = recursive and (spread or not _is_one_file(target))
-        yield run.effect(EffectKind.DELETE, _named(target), recursive=tree, forced=forced)
+    asks_back = run.invocation.has("-i", "-I", "--interactive")
+    for word in run.operands:
+        tree = recursive and (spread or not _is_one_file(word))
+        if spread and _is_rubbish(word):
+            tree = run.invocation.has("-r", "-R", "--recursive")
+        target = _named(word) if asks_back else _counted(_named(word))
+        yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
+
+
+def _counted(target: Word) -> Word:
+    """Mark a pattern that leaves open how its names begin: `*`, `src/*.py`, `src/**/a.ts`."""
+    text = target.text
+    if _is_rubbish(target):
+        return replace(target, labels=target.labels & ~MANY)
+    if "*" not in text or (text.rpartition("/")[2][:1] != "*" and "**" not in text):
+        return target
+    return replace(target, labels=target.labels | MANY)
+
+
+def _is_rubbish(target: Word) -> bool:
+    """Whether a name says that it is left over: from a build, an edit, a merge, a run."""
+    return target.text.rpartition("/")[2].rpartition(".")[2] in _RUBBISH
 
 
 def _named(target: Word) -> Word:
     """Mark a target whose very name is unknown: `$X`, but not `$OUT/a.o`."""
     if target.known or "$" not in target.text.rpartition("/")[2]:
         return target
-    return Word(target.text, target.known, target.glob, target.labels | UNKNOWN_FILE)
+    return replace(target, labels=target.labels | UNKNOWN_FILE)
 
 
 def _is_one_file(target: Word) -> bool:
     """`rm -rf package-lock.json` deletes one file, not a tree."""
-    name = target.text.rpartition("/")[2]
-    return not target.glob and target.known and name.rpartition(".")[2] in _FILE_ENDINGS
+    _, dot, ending = target.text.rpartition("/")[2].rpartition(".")
+    return bool(dot) and not target.glob and target.known and ending in _FILE_ENDINGS
 
 
 def _shred(run: Execution) -> Iterator[Effect]:
@@ -125,13 +168,19 @@ def _copy(run: Execution) -> Iterator[Effect]:
     sources, destination = _sources_and_destination(run)
     if destination is None:
         return
-    yield run.effect(EffectKind.OVERWRITE, destination)
+    yield run.effect(EffectKind.OVERWRITE, _emptied(destination, map(run.file, sources)))
     if destination.text.endswith((".", "/")) or run.invocation.has("-t", "--target-directory"):
         for source in sources:
             name = source.text.rstrip("/").rpartition("/")[2]
             inside = Word(f"{destination.text.rstrip('/')}/{name}", known=source.known)
             yield run.effect(EffectKind.OVERWRITE, inside)
     _carry(sources, destination, run)
+
+
+def _emptied(target: Word, written: Iterable[Stream]) -> Word:
+    """Mark a target that is written over with nothing."""
+    empty = all(emptiness(stream, target.text) for stream in written)
+    return replace(target, labels=target.labels | EMPTY) if empty else target
 
 
 def _link(run: Execution) -> Iterator[Effect]:
@@ -172,14 +221,17 @@ def _dd(run: Execution) -> Iterator[Effect]:
     if stream.labels or stream.text is not None:
         for target in written:
             run.store(target.text, stream)
-    return run.effects(EffectKind.OVERWRITE, written, forced=True)
+    targets = [_emptied(target, [stream]) for target in written]
+    return run.effects(EffectKind.OVERWRITE, targets, forced=True)
 
 
 def _tee(run: Execution) -> Iterator[Effect]:
     for target in run.operands:
         run.store(target.text, run.stdin)
-    appends = run.invocation.has("-a", "--append")
-    return run.effects(EffectKind.APPEND if appends else EffectKind.OVERWRITE, run.operands)
+    if run.invocation.has("-a", "--append"):
+        return run.effects(EffectKind.APPEND, run.operands)
+    targets = [_emptied(target, [run.stdin]) for target in run.operands]
+    return run.effects(EffectKind.OVERWRITE, targets)
 
 
 def _split(run: Execution) -> Iterator[Effect]:
@@ -234,7 +286,10 @@ def _permissions(run: Execution) -> Iterator[Effect]:
 def _find(run: Execution) -> Iterator[Effect]:
     deletes = "-delete" in run.invocation.flags and not _runs_it_first(run.command)
     found = found_by(run.command) if deletes else ()
-    yield from run.effects(EffectKind.DELETE, found, recursive=True, forced=True)
+    for word in found:
+        # An empty file or folder holds nothing that could be lost.
+        full = "-empty" not in run.invocation.flags and not _is_rubbish(word)
+        yield run.effect(EffectKind.DELETE, word, recursive=full, forced=full)
     written = [word for before, word in pairwise(run.command.argv) if before.text in FIND_OUTPUTS]
     yield from run.effects(EffectKind.OVERWRITE, written)
 
@@ -249,7 +304,13 @@ def _runs_it_first(command: Command) -> bool:
 
 def found_by(command: Command) -> list[Word]:
     """Return what `find` finds: its names below its roots, or everything below them."""
-    names = [word.text for before, word in pairwise(command.argv) if before.text in _NAME_TESTS]
+    names = [
+        word.text
+        for denial, before, word in zip(
+            command.argv, command.argv[1:], command.argv[2:], strict=False
+        )
+        if before.text in _NAME_TESTS and denial.text not in _DENIALS
+    ]
     return [
         Word(f"{root.text.rstrip('/')}/{name}", known=root.known, glob=True, labels=root.labels)
         for root in _find_roots(command)
@@ -271,11 +332,16 @@ def _find_roots(command: Command) -> list[Word]:
 def _git(run: Execution) -> Iterator[Effect]:
     verb, *others = run.operands or [Word("")]
     if verb.text == "rm" and not run.invocation.has("--cached", "-n", "--dry-run"):
-        yield from run.effects(EffectKind.DELETE, others)
+        # What git removes, it still holds.
+        for target in others:
+            yield run.effect(EffectKind.DELETE, replace(target, labels=target.labels & ~MANY))
     elif verb.text == "bundle" and len(others) > 1 and others[0].text == "create":
         run.store(others[1].text, Stream(ARCHIVE))
     elif verb.text == "mv":
         yield from run.effects(EffectKind.MOVE, others)
+    elif verb.text == "clone" and others and is_address(others[0].text):
+        name = others[0].text.rstrip("/").removesuffix(".git").rpartition("/")[2]
+        run.fill(others[1] if len(others) > 1 else Word(name.rpartition(":")[2]), Stream(REMOTE))
     elif verb.text in _APPLIES:
         only_tells = run.invocation.has(*_ONLY_TELLS_OF_A_PATCH)
         if run.invocation.has("--apply") or not only_tells:
@@ -306,9 +372,46 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
     if archive.packs and run.invocation.has(*_PACKS_AWAY.get(run.command.program, ())):
         yield from run.effects(EffectKind.DELETE, archive.members, recursive=True, forced=True)
     if archive.unpacks:
+        labels = (run.stdin if archive.file is None else run.file(archive.file)).labels
+        if labels & _FOLLOWS:
+            run.fill(archive.folder, Stream(labels & _FOLLOWS))
         effects = list(_filled(run, archive.folder))
         if archive.folder is None or not effects[0].places & HOME:
             yield from effects
+
+
+def _unpacked(run: Execution) -> Iterator[Effect]:
+    """`gunzip a.gz` leaves `a`, which is from where `a.gz` is."""
+    for word in run.operands:
+        labels = run.file(word).labels & _FOLLOWS
+        if labels:
+            run.store(word.text.rpartition(".")[0], Stream(labels))
+    return run.effects(EffectKind.OVERWRITE, ())
+
+
+def _converted(run: Execution) -> Iterator[Effect]:
+    """`openssl`, `gpg`, `base64`, `xxd`: one file is made of another, or of what flows in."""
+    given = {before.text: word for before, word in pairwise(run.words) if before.text in _IN_OR_OUT}
+    names = [word for word in run.operands if word not in given.values()]
+    source = given.get("-in") or next(iter(names), None)
+    output = next((word for option, word in given.items() if option not in {"-in", "-i"}), None)
+    if output is None and run.command.program == "xxd" and len(names) > 1:
+        output = names[1]
+    if output is None:
+        return
+    labels = (run.stdin if source is None else run.file(source)).labels & _FOLLOWS
+    if run.invocation.has("-d", "-D", "--decode", "--decrypt", "-r"):
+        labels |= DECODED
+    if labels:
+        run.store(output.text, Stream(labels))
+    yield run.effect(EffectKind.OVERWRITE, output)
+
+
+def _fifo(run: Execution) -> Iterator[Effect]:
+    """What a fifo will hold is written later."""
+    for word in run.operands:
+        run.store(word.text, Stream(TYPED))
+    return run.effects(EffectKind.APPEND, ())
 
 
 def _filled(run: Execution, folder: Word | None) -> Iterator[Effect]:
@@ -381,6 +484,9 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "python-archive": partial(_archived, python_archive),
     "install": _install,
     "patch": _patch,
+    "unpack": _unpacked,
+    "convert": _converted,
+    "fifo": _fifo,
 }
 """What an entry of a program may say under `files`."""
 
@@ -407,14 +513,16 @@ _LEFT_OUT: Final = ("!", ":!", ":^", ":(exclude)")
 _SPLIT: Final = "@=:,;<"
 _SPLIT_CHARS: Final = frozenset(_SPLIT)
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
-_SENSITIVE_NAMES: Final = (".env", "id_rsa", "credentials", ".netrc", "secrets.yaml")
 _MAX_WORD: Final = 1024
 
 
 def _credential_reads(run: Execution, way: str) -> Iterator[Effect]:
     """Yield a read for every word that names a place where credentials lie."""
     for word in READING_WAYS[way](run.invocation):
-        target = _credential_in(_likeliest(word), run)
+        if word.glob:
+            target = run.places.credential_like(run.scope.path(word.text))
+        else:
+            target = _credential_in(word.text, run)
         if target is not None:
             read = Word(target, known=word.known)
             yield Effect(EffectKind.READ, read, run.command, CREDENTIAL)
@@ -460,17 +568,6 @@ def _copied(operands: list[Word]) -> list[Word]:
     """The same file in another checkout is as safe or unsafe as the first one."""
     names = [word.text.rpartition("/")[2] for word in (operands[0], operands[-1])]
     return [] if len(operands) == 2 and names[0] == names[1] else operands[:-1]
-
-
-def _likeliest(word: Word) -> str:
-    """Return what a glob is most likely meant for: `.e*` for `.env`."""
-    if not word.glob:
-        return word.text
-    folder, slash, pattern = word.text.rpartition("/")
-    for name in _SENSITIVE_NAMES:
-        if pattern[:2] == name[:2] and fnmatchcase(name, pattern):
-            return f"{folder}{slash}{name}"
-    return word.text
 
 
 def _credential_in(text: str, run: Execution) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
@@ -18,6 +19,10 @@ _SHAPE: Final = re.compile(
     r"|(?P<folder>[^*?[]*/)\*\*"
 )
 _CACHED: Final = 4096
+_WILD: Final = re.compile(r"\[(.).*?\]|[*?]")
+_TELLING: Final = 2
+_TELLING_ALONE: Final = 4
+"""How many letters of a name have to be written out for it to say anything: in a folder, alone."""
 _WILDCARDS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -61,6 +66,36 @@ def _piece(found: re.Match[str]) -> str:
     if len(piece) > 1 and piece[0] == "[":
         return f"[{re2.escape(piece[1:-1])}]"
     return _WILDCARDS.get(piece) or re2.escape(piece)
+
+
+def may_name(pattern: str, globs: Sequence[str]) -> str | None:
+    """Return the first path that a pattern as a shell reads it may stand for, by one of the globs.
+
+    A name that says nothing but its ending stands for too much to be taken for anything.
+    """
+    *folders, name = pattern.split("/")
+    letters = len(_plain(name.partition(".")[0] or name))
+    if letters < _TELLING:
+        return None
+    tells = letters >= _TELLING_ALONE or name[:1] == "."
+    for glob in globs:
+        *others, last = glob.removeprefix("**/").split("/")
+        above = folders[max(len(folders) - len(others), 0) :] if glob[:2] == "**" else folders
+        if len(above) != len(others) or not (tells or others):
+            continue
+        if _fits(last, name) and all(map(_fits, others, above)):
+            return "/".join([*folders[: len(folders) - len(others)], *map(_plain, (*others, last))])
+    return None
+
+
+def _fits(glob: str, pattern: str) -> bool:
+    # What begins with a wildcard never stands for a hidden name.
+    hidden = glob[:1] == "." and pattern[:1] != "."
+    return glob == pattern or (not hidden and fnmatchcase(_plain(glob), pattern))
+
+
+def _plain(glob: str) -> str:
+    return _WILD.sub("", glob)
 
 
 class WordSet:

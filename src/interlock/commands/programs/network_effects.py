@@ -8,18 +8,19 @@ from typing import Final
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.outputs import packed_labels, tar
 from interlock.commands.shell.command import Effect, EffectKind
-from interlock.commands.shell.provenance import ARCHIVE, REMOTE, Stream
+from interlock.commands.shell.provenance import ARCHIVE, LOGIN, REMOTE, Stream
 from interlock.commands.shell.words import Word, labels_of
 
 _CURL_DATA: Final = (
     "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"
 ).split()
 _NETWORKS: Final = ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
+_PUTS: Final = frozenset(("put", "mput", "reput"))
 _STANDARD_INPUT: Final = frozenset(("-", ".", "/dev/stdin"))
 
 
 def _curl(run: Execution) -> Iterator[Effect]:
-    labels = labels_of(run.words)
+    labels = labels_of(run.words) & ~LOGIN | labels_of(run.operands)
     posted = run.invocation.all_values(*_CURL_DATA)
     for value in posted:
         labels |= _posted(value, run)
@@ -30,13 +31,14 @@ def _curl(run: Execution) -> Iterator[Effect]:
         yield _sent(run, url, labels)
     output = run.invocation.value("-o", "--output")
     if output is None and run.invocation.has("-O", "--remote-name"):
-        output = Word(url.text.rpartition("/")[2])
-    yield from _fetched(run, url, output)
+        output = _last_part(url)
+    yield from _fetched(run, url, _in_folder(run.invocation.value("--output-dir"), output))
 
 
 def _wget(run: Execution) -> Iterator[Effect]:
     url = _url(run)
-    labels = labels_of(run.words)
+    labels = labels_of(run.words) & ~LOGIN | labels_of(run.operands)
+    labels |= labels_of(run.invocation.all_values("--post-data", "--body-data"))
     for value in run.invocation.all_values("--post-file", "--body-file"):
         labels |= _stream(value, run).labels
     if labels:
@@ -46,7 +48,18 @@ def _wget(run: Execution) -> Iterator[Effect]:
         for name, words in run.invocation.values.items()
         if name == "-O" or name.startswith("--output-d")
     )
-    yield from _fetched(run, url, next(named, Word(url.text.rpartition("/")[2])))
+    folder = run.invocation.value("-P", "--directory-prefix")
+    yield from _fetched(run, url, next(named, None) or _in_folder(folder, _last_part(url)))
+
+
+def _last_part(address: Word) -> Word:
+    return Word(address.text.rpartition("/")[2].rpartition(":")[2])
+
+
+def _in_folder(folder: Word | None, name: Word | None) -> Word | None:
+    if folder is None or name is None:
+        return name
+    return Word(f"{folder.text.rstrip('/')}/{name.text}", known=folder.known)
 
 
 def _fetched(run: Execution, url: Word, output: Word | None) -> Iterator[Effect]:
@@ -74,7 +87,7 @@ def _stream(word: Word, run: Execution) -> Stream:
 
 def _stdin_sender(run: Execution) -> Iterator[Effect]:
     """`nc`, `ssh`, `mail` and the like send what flows into them."""
-    labels = run.stdin.labels | labels_of(run.words)
+    labels = run.stdin.labels | labels_of(run.words) & ~LOGIN
     for word in run.words:
         if word.text.startswith("@"):
             labels |= run.file(word.tail(1)).labels
@@ -92,6 +105,10 @@ def _socat(run: Execution) -> Iterator[Effect]:
             labels |= run.file(file).labels
     if network is not None and labels:
         yield _sent(run, network, labels)
+    last = run.operands[-1] if run.operands else Word("")
+    if network not in {None, last} and last.text[:4].upper() not in {"EXEC", "SYST"}:
+        for file in _files_of_socat(last):
+            run.store(file.text, Stream(REMOTE))
 
 
 def _files_of_socat(word: Word) -> list[Word]:
@@ -106,9 +123,12 @@ def _files_of_socat(word: Word) -> list[Word]:
 
 
 def _copier(run: Execution) -> Iterator[Effect]:
-    """`scp` and `rsync`: files that go to another machine."""
+    """`scp` and `rsync`: files that go to another machine, or come from one."""
     *sources, destination = run.operands or [Word("")]
-    if not sources or not is_remote(destination.text):
+    if not sources:
+        return
+    if not is_remote(destination.text):
+        _received([word for word in sources if is_remote(word.text)], destination, run)
         return
     recursive = run.invocation.has("-r", "-a", "--recursive", "--archive", "--dirs")
     recursive = recursive or any(source.text.endswith(("/", ".")) for source in sources)
@@ -117,6 +137,64 @@ def _copier(run: Execution) -> Iterator[Effect]:
         if not is_remote(source.text):
             labels |= run.file(source).labels
     yield _sent(run, destination, labels)
+
+
+def _received(sources: list[Word], destination: Word, run: Execution) -> None:
+    """Remember that a file, or all of a folder, has come from another machine."""
+    for source in sources:
+        run.store(destination.text, Stream(REMOTE))
+        named = _in_folder(destination, _last_part(source))
+        if named is not None:
+            run.store(named.text, Stream(REMOTE))
+    if sources and run.scope.path(destination.text) != run.scope.path("."):
+        run.fill(destination, Stream(REMOTE))
+
+
+def _bucket(run: Execution) -> Iterator[Effect]:
+    """`aws s3 cp`, `gsutil cp`, `rclone copy`: files from a store come from another machine."""
+    remote = [word for word in run.operands if is_address(word.text)]
+    destination = run.operands[-1] if run.operands else Word("")
+    if remote and not is_address(destination.text):
+        _received(remote, destination, run)
+    return iter(())
+
+
+def _gh(run: Execution) -> Iterator[Effect]:
+    """`gh repo clone` and `gh release download` bring folders and files."""
+    verbs, others = [word.text for word in run.operands[:2]], run.operands[2:]
+    if verbs[1:] == ["clone"] and others:
+        run.fill(others[1] if len(others) > 1 else _last_part(others[0]), Stream(REMOTE))
+    elif verbs[1:] == ["download"]:
+        run.fill(run.invocation.value("-D", "--dir"), Stream(REMOTE))
+        for word in run.invocation.all_values("-O", "--output", "-p", "--pattern"):
+            run.store(word.text, Stream(REMOTE))
+    return iter(())
+
+
+def _sftp(run: Execution) -> Iterator[Effect]:
+    """`sftp host:file place` fetches; what flows in says what else goes where."""
+    source, *others = run.operands or [Word("")]
+    if source.text.partition(":")[2]:
+        _received([source], others[0] if others else Word("."), run)
+    labels = run.stdin.labels
+    for line in (run.stdin.text or "").splitlines():
+        verb, _, name = line.strip().partition(" ")
+        if verb in _PUTS:
+            for file in name.split():
+                labels |= run.file(Word(file)).labels
+    if labels:
+        yield _sent(run, source, labels)
+
+
+def _openssl(run: Execution) -> Iterator[Effect]:
+    """`openssl s_client` is a connection like any other."""
+    if run.operands[:1] == [Word("s_client")] and run.stdin.labels:
+        yield _sent(run, run.operands[-1], run.stdin.labels)
+
+
+def is_address(text: str) -> bool:
+    """Whether a word names something that lies elsewhere: an address, or `host:path`."""
+    return ("://" in text and not text.startswith("file:")) or is_remote(text)
 
 
 def is_remote(text: str) -> bool:
@@ -161,6 +239,10 @@ NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "send-input": _stdin_sender,
     "socat": _socat,
     "copy": _copier,
+    "bucket": _bucket,
+    "gh": _gh,
+    "sftp": _sftp,
+    "openssl": _openssl,
     "tar": _tar,
     "look-up": _lookup,
 }

@@ -18,11 +18,14 @@ from interlock.commands.shell.provenance import (
     ARCHIVE,
     DECODED,
     ENVIRON,
+    LOGIN,
+    MANY,
     NOTHING,
     PICKED,
     REMOTE,
     SECRET,
     STAND_IN,
+    SYSTEM_FILE,
     TYPED,
     UNSEEN,
     Stream,
@@ -34,6 +37,7 @@ from interlock.commands.shell.words import Word, decode_ansi_c, labels_of
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
+_VERBS: Final = 3
 _WIDTH: Final = re.compile(r"-?[1-9][0-9]{0,2}(?![0-9])")
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _TAR_LETTERS: Final = frozenset("cxtruAdfzjJvkpPmwhlonsWOaCZ")
@@ -62,7 +66,14 @@ def output_of(run: Execution, known: Program) -> Stream:
     if known.picks and run.stdin.labels & ENVIRON:
         labels = _labels_of_operands(run) | run.stdin.labels
         return Stream((labels | PICKED) & ~ENVIRON)
+    if known.prints_logins and _prints_login(run, known.prints_logins):
+        return Stream(LOGIN)
     return OUTPUT_WAYS[known.prints](run)
+
+
+def _prints_login(run: Execution, verbs: Sequence[str]) -> bool:
+    said = " ".join([word.text for word in run.operands[:_VERBS]]) + " "
+    return any(said.startswith(f"{verb} ") for verb in verbs)
 
 
 def printf_text(words: Sequence[Word]) -> Stream:
@@ -147,7 +158,7 @@ def _padded(text: str, width: str) -> str:
 
 def _something(run: Execution) -> Stream:
     """What is made of a text that the line shows is not computed, and may be anything."""
-    shown = DECODED if run.stdin.text else 0
+    shown = DECODED if run.stdin.text and not run.stdin.labels & MANY else 0
     # What is typed in reaches what a program prints only where that passes on what it reads.
     passed_on = run.stdin.labels & ~(STAND_IN | TYPED)
     return Stream(_labels_of_operands(run) | passed_on | shown)
@@ -252,7 +263,7 @@ def _mktemp(run: Execution) -> Stream:
 def _decoder(run: Execution) -> Stream:
     if run.operands[:1] == [Word("s_client")]:
         return Stream(REMOTE)
-    decodes = run.invocation.has("-d", "-D", "--decode", "-r", "-rp", "-di")
+    decodes = run.invocation.has("-d", "-D", "--decode", "--decrypt", "-r", "-rp", "-di")
     return Stream(_something(run).labels | (DECODED if decodes else 0))
 
 
@@ -260,7 +271,25 @@ def _git(run: Execution) -> Stream:
     verb = run.operands[0].text if run.operands else ""
     if verb == "rev-parse" and run.invocation.has("--show-toplevel"):
         return Stream(STAND_IN, ".")
+    if verb == "ls-files":
+        return _names(run, run.operands[1:])
     return Stream(ARCHIVE if verb == "archive" else _labels_of_operands(run))
+
+
+def _names(run: Execution, given: Sequence[Word]) -> Stream:
+    """`ls` and `git ls-files` print names: those that patterns stand for, or all of a folder."""
+    patterns = [word.text for word in given if "*" in word.text]
+    ending = "\0" if run.invocation.has("-z", "--zero") else "\n"
+    return Stream(MANY, "".join([f"{each}{ending}" for each in patterns or ["*"]]), exact=False)
+
+
+def _bucket(run: Execution) -> Stream:
+    """`aws s3 cp s3://bucket/file -` and `gsutil cat` print what a store holds."""
+    texts = [word.text for word in run.operands]
+    prints = texts[-1:] == ["-"] or "cat" in texts[:2]
+    if prints and any("://" in text or ":" in text for text in texts):
+        return Stream(REMOTE)
+    return _something(run)
 
 
 def _folder(run: Execution) -> Stream:
@@ -388,13 +417,15 @@ def seven_zip(command: Command) -> Archive:
 
 def unzip(command: Command) -> Archive:
     """Return what `unzip` would do."""
-    return Archive(unpacks=True, folder=command.invocation.value("-d"))
+    file = next(iter(command.invocation.operands), None)
+    return Archive(unpacks=True, file=file, folder=command.invocation.value("-d"))
 
 
 def python_archive(command: Command) -> Archive:
     """Return what `python -m zipfile` and `python -m tarfile` would do."""
-    folder = next(iter(command.invocation.operands[1:]), None)
-    return Archive(unpacks=command.invocation.has("-e", "--extract"), folder=folder)
+    file, folder = [*command.invocation.operands, None, None][:2]
+    unpacks = command.invocation.has("-e", "--extract")
+    return Archive(unpacks=unpacks, file=file, folder=folder)
 
 
 def _packed(operands: Sequence[Word]) -> Archive:
@@ -430,10 +461,13 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "tar": partial(_archiver, tar),
     "zip": partial(_archiver, zip_archive),
     "git": _git,
+    "names": lambda run: _names(run, run.operands),
     "last-word": _last_name,
     "same-name": _same_name,
     "parent": _parent,
     "base-name": _base_name,
+    "bucket": _bucket,
+    "history": lambda _run: Stream(SYSTEM_FILE),
     "fetched": lambda run: Stream(run.stdin.labels | REMOTE),
     "unseen": lambda _run: UNSEEN,
     "input": _input,

@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-from interlock.commands.programs.globs import GlobSet
+from interlock.commands.programs.globs import GlobSet, may_name
 from interlock.commands.shell.provenance import (
+    NOTHING,
     REMOTE,
     SECRET,
     SYSTEM_FILE,
@@ -77,7 +78,7 @@ class PlaceList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Places:
     """Recognises places by the lists of `places.toml` and the policy's own folders."""
 
-    __slots__ = ("_any", "_lists", "_scratch", "_temp", "of")
+    __slots__ = ("_any", "_credentials", "_lists", "_scratch", "_temp", "credential_like", "of")
 
     def __init__(
         self, lists: Mapping[str, PlaceList], *, scratch: Sequence[str], temp: Sequence[str]
@@ -91,6 +92,8 @@ class Places:
         self._temp = tuple(folder.rstrip("/") for folder in temp)
         # Agents name the same few paths all the time.
         self.of = lru_cache(maxsize=_CACHED)(self._of)
+        self._credentials = lists["credential"].paths
+        self.credential_like = lru_cache(maxsize=_CACHED)(self._credential_like)
 
     def _of(self, path: str, project: str | None = None) -> int:
         """Return the bits of every kind of place that `path`, normalised, is."""
@@ -114,11 +117,13 @@ class Places:
         if opened is not None:
             return opened
         path = scope.path(name)
-        written = scope.files.get(path)
+        written = scope.held(path)
         if written is not None:
             return Stream(written.labels | target.labels, written.text)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             return Stream(REMOTE)
+        if path == "/dev/null":
+            return NOTHING
         if path == "/dev/tty":
             return Stream(TYPED)
         bits = self.of(path, scope.project)
@@ -130,6 +135,16 @@ class Places:
     def is_credential(self, path: str) -> bool:
         """Whether a login or key lies there."""
         return bool(self._listed(canonical_path(path[:MAX_PATH])) & CREDENTIAL)
+
+    def _credential_like(self, pattern: str) -> str | None:
+        """Return the place of a login or key that a pattern may stand for."""
+        for parent in _HOME_PARENTS:
+            # Everybody's home is somebody's.
+            if pattern.startswith(f"{parent}*/"):
+                pattern = "~" + pattern[len(parent) + 1 :]
+        pattern = canonical_path(pattern[:MAX_PATH])
+        path = pattern if self.is_credential(pattern) else may_name(pattern, self._credentials)
+        return path if path is not None and self.is_credential(path) else None
 
     def _listed(self, path: str) -> int:
         if not self._any.matches(path):
@@ -166,6 +181,10 @@ class Places:
         if path.startswith(("/", "~", "..")) or path[1:2] == ":":
             return OUTSIDE
         return PROJECT | self._scratch_bit(path)
+
+    def is_scratch(self, path: str) -> bool:
+        """Whether a path leads through a folder of things that were made, from where one stands."""
+        return path[:1] != "/" and bool(self._scratch_bit(path))
 
     def _scratch_bit(self, path: str) -> int:
         """Whether one of the folders on the way is scratch."""

@@ -136,6 +136,7 @@ class Program(_Entry, frozen=True, kw_only=True):
     network: str = ""
     reaches_out: ReachesOut | None = None
     prints: str = ""
+    prints_logins: tuple[str, ...] = ()
     picks: bool = False
     shows: bool = False
     reads: str = ""

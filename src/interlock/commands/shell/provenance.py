@@ -29,6 +29,12 @@ SYSTEM_FILE: Final = 512
 """Read from the system's own files."""
 TYPED: Final = 1024
 """Is typed in later, into what the line has started: nobody has seen it."""
+EMPTY: Final = 2048
+"""Is nothing, or nothing but blanks: what it is written over is gone."""
+MANY: Final = 4096
+"""Names that a search or a wide pattern finds: how many there are, only the run knows."""
+LOGIN: Final = 8192
+"""Printed by a store of logins: to log in with it is what it is for, to send it on is not."""
 STAND_IN: Final = 64
 """A name that is written in place of the real one, which only the run knows: one by `mktemp`, say.
 
@@ -46,7 +52,12 @@ NAMES: Final = {
     "picked": PICKED,
     "system-file": SYSTEM_FILE,
     "typed": TYPED,
+    "empty": EMPTY,
+    "many": MANY,
+    "login": LOGIN,
 }
+
+_EMPTY_BY_NATURE: Final = ("__init__.py", "__init__.pyi", "conftest.py")
 
 
 class Stream(msgspec.Struct, frozen=True, gc=False):
@@ -64,7 +75,17 @@ UNSEEN: Final = Stream(0, None)
 
 def part_of(stream: Stream) -> Stream:
     """Return what is left of a text when some of it is taken away or changed: who knows what."""
+    if stream.labels & MANY:
+        # Fewer names are still names.
+        return Stream(stream.labels, stream.text, exact=False)
     return Stream(stream.labels | DECODED, stream.text, exact=False) if stream.text else stream
+
+
+def emptiness(stream: Stream, path: str) -> int:
+    """Return the label of nothing, where that is what is written over a file."""
+    if stream.text is None or stream.text.strip() or not stream.exact:
+        return 0
+    return 0 if path.endswith(_EMPTY_BY_NATURE) else EMPTY
 
 
 def joined(streams: list[Stream]) -> Stream:

@@ -37,6 +37,11 @@ OWN_PROGRAM: Final = "interlock"
 OWN_VARIABLES: Final = "INTERLOCK_"
 """What Interlock's own variables begin with."""
 _MAX_DOUBTS: Final = 4
+_PROJECT_FOLDERS: Final = frozenset(
+    "src lib app apps bin cmd scripts script tools test tests spec examples packages pkg docs ci"
+    " utils".split()
+)
+_PROJECT_ENDINGS: Final = frozenset("py js mjs ts tsx rb go rs php pl jl r java ipynb".split())
 _HOME_NAMES: Final = ("HOME", "USERPROFILE")
 _CACHED: Final = 64
 
@@ -72,6 +77,14 @@ class Definitions(msgspec.Struct, frozen=True):
 _NOTHING_DEFINED: Final = Definitions()
 
 
+class Filled(NamedTuple):
+    """What a folder was filled with."""
+
+    stream: Stream
+    mixed: bool
+    """Whether the project's own files may lie beside."""
+
+
 class Arrays(NamedTuple):
     """The arrays of a scope at one moment."""
 
@@ -100,6 +113,8 @@ class Scope(msgspec.Struct):
     """What a function declared for itself: it does not outlive the call."""
     files: dict[str, Stream] = {}
     """Files written so far on this line, and what lies in them."""
+    folders: dict[str, Filled] = {}
+    """Folders filled so far on this line with files whose names nobody knows."""
     sinks: dict[str, Function] = {}
     """`>(...)` substitutions that wait for what is written to them."""
     doubts: dict[str, tuple[Word, ...]] = {}
@@ -338,6 +353,21 @@ class Scope(msgspec.Struct):
             self.path(target.text) if target.known or target.text.startswith("$") else target.text
         )
 
+    def held(self, path: str) -> Stream | None:
+        """Return what lies in a file, where this line wrote or fetched it."""
+        found = self.files.get(path)
+        if found is not None or not self.folders:
+            return found
+        for folder, filled in self.folders.items():
+            inside = _inside(path, folder)
+            if inside and not (filled.mixed and _looks_own(inside)):
+                return filled.stream
+        return None
+
+    def fill(self, folder: str, stream: Stream, *, mixed: bool) -> None:
+        """Remember where the files of a folder come from; mixed: others were there before."""
+        self.folders[self.path(folder)] = Filled(stream, mixed=mixed)
+
     def path(self, text: str) -> str:
         """Return a path as seen from the current folder, without `.` and `..`."""
         return normal_path(text, self.cwd)
@@ -375,6 +405,21 @@ class Shell(NamedTuple):
         """Remember what else a variable may hold that a word names."""
         if name in self.scope.doubts:
             self.doubtful[name] = self.scope.doubts[name]
+
+
+def _inside(path: str, folder: str) -> str:
+    """Return the path seen from the folder; empty where it does not lie below."""
+    if folder == ".":
+        return "" if path.startswith(("/", "~", "$", "..")) else path
+    return path[len(folder) + 1 :] if path.startswith(f"{folder}/") else ""
+
+
+def _looks_own(path: str) -> bool:
+    """Whether a file rather is the project's than one that was unpacked beside it."""
+    first, slash, _ = path.partition("/")
+    if slash:
+        return first in _PROJECT_FOLDERS
+    return path.rpartition(".")[2] in _PROJECT_ENDINGS
 
 
 # The same path is asked about several times on the way of a line.

@@ -20,6 +20,7 @@ from interlock.commands.programs.places import MAX_PATH
 from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.read_only import only_reads, runs, sed_is_plain
 from interlock.commands.shell.command import WRITES, Command, Effect, EffectKind
+from interlock.commands.shell.provenance import MANY
 from interlock.commands.shell.scope import OWN_PROGRAM
 from interlock.commands.shell.words import Word, excerpt_of
 from interlock.model.verdict import Decision
@@ -151,8 +152,9 @@ def _touches(found: CommandAnalysis, programs: Programs, guard: OwnGuard) -> Ite
         if _only_tells(command):
             yield from _by_names_handed_on(index, line, guard)
             continue
-        if command.frame.stdin.text is not None:
-            yield from _by_names_flowing_in(command, command.frame.stdin.text, guard)
+        stdin = command.frame.stdin
+        if stdin.text is not None and not stdin.labels & MANY:
+            yield from _by_names_flowing_in(command, stdin.text, guard)
         if guard.databases:
             yield from _by_database(command, programs, guard)
         if command.program in SEARCHERS:
@@ -344,6 +346,8 @@ def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> I
         (word, relation)
         for word in command.argv[1:]
         if is_near or "/" in word.text or word.text[:1] in _STARTS_OF_PATHS
+        # Names that another command finds are judged where it looks for them.
+        if not word.labels & MANY
         if not (anywhere and word.text.endswith(anywhere))
         for path in _paths_in(word, folders, command.cwd)
         if (relation := guard.relation(path)) is not None and relation not in BY_EFFECT
