@@ -117,11 +117,18 @@ class Simulation(Walker):
         self.run_nested(line, scope.outside(), command.frame, via=via or command.program)
 
     def run_words(
-        self, argv: list[Word], command: Command, scope: Scope, *, via: str = "", text: str = ""
+        self,
+        argv: list[Word],
+        command: Command,
+        scope: Scope,
+        *,
+        via: str = "",
+        text: str = "",
+        stdin: Stream = UNSEEN,
     ) -> Stream:
         """Follow words as a command of their own, behind the one that runs them."""
         simple = SimpleCommand(argv, text or command.text)
-        inner = command.frame.fed(UNSEEN).deeper().behind(via or command.program)
+        inner = command.frame.fed(stdin).deeper().behind(via or command.program)
         return self.resolve(argv, simple, scope.outside(), inner)
 
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:

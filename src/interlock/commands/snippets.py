@@ -55,9 +55,11 @@ def follow_snippet(
     if known.runs:
         SNIPPET_WAYS[known.runs](simulation, command, scope)
         return None
-    if known.code is not None:
+    if known.code is not None and known.code.consoles:
+        _run_console(simulation, command, known.code, scope)
+    elif known.code is not None:
         return _run_interpreter(simulation, command, known.code, scope)
-    return _run_sql_client(simulation, command, known.sql or SqlClient(), scope)
+    return None if known.sql is None else _run_sql_client(simulation, command, known.sql, scope)
 
 
 def follow_statement(simulation: Simulation, line: str, command: Command, scope: Scope) -> None:
@@ -104,40 +106,65 @@ def _run_interpreter(
     simulation.note_execution(source or STANDARD_INPUT, held.labels, command)
     if held.text is not None:
         _follow_code(simulation, held.text, language, command, scope)
-    elif source is not None and language is Language.PYTHON:
-        _follow_script(simulation, source, command, scope)
+    elif source is not None:
+        _follow_script(simulation, source, language, command, scope)
     return Stream(stdin.labels)
 
 
-def _follow_script(simulation: Simulation, source: Word, command: Command, scope: Scope) -> None:
-    """A script without an ending may be an installed program: `python ~/.local/bin/tool`."""
+def _run_console(
+    simulation: Simulation, command: Command, console: Interpreter, scope: Scope
+) -> None:
+    """Follow the code that the console of a framework is given, or that flows into it."""
+    operands = command.invocation.operands
+    verb = operands[0].text if operands else ""
+    if verb not in console.consoles:
+        return
+    codes = command.invocation.all_values(*console.options)
+    if verb in console.verbs:
+        codes = [*codes, *operands[1:2]]
+    held = [Stream(code.labels, code.text) for code in codes] or [command.frame.stdin]
+    for stream in held:
+        simulation.note_execution(STANDARD_INPUT, stream.labels, command)
+        if stream.text is not None:
+            _follow_code(simulation, stream.text, Language(console.language), command, scope)
+
+
+def _follow_script(
+    simulation: Simulation,
+    source: Word,
+    language: Language | None,
+    command: Command,
+    scope: Scope,
+) -> None:
+    """A script may be an installed program: `python ~/.local/bin/tool`, `php artisan`."""
     path = source.text.removesuffix("/__main__.py").rstrip("/")
-    if not source.known or "." in path.rpartition("/")[2] or source not in command.argv:
+    name = path.rpartition("/")[2]
+    is_program = language is Language.PYTHON and "." not in name
+    console = simulation.programs.of(name).code
+    if console is not None and console.consoles:
+        is_program = True
+    if not source.known or not is_program or source not in command.argv:
         return
     behind = command.argv[command.argv.index(source) + 1 :]
     may_be_own = source.glob and simulation.may_decide([source, *behind])
-    simulation.run_words([Word(path, glob=may_be_own), *behind], command, scope)
+    argv = [Word(path, glob=may_be_own), *behind]
+    simulation.run_words(argv, command, scope, stdin=command.frame.stdin)
 
 
 def _run_sql_client(
     simulation: Simulation, command: Command, client: SqlClient, scope: Scope
 ) -> Stream:
     """Follow every statement that a client of a database is given."""
+    operands = command.invocation.operands
+    if client.verbs and not (operands and operands[0].text in client.verbs):
+        return UNSEEN
     codes = command.invocation.all_values(*client.code)
     if client.operand is not None:
-        codes += command.invocation.operands[client.operand :]
+        codes += operands[client.operand :]
     for code in codes:
         simulation.doubt(code, command)
-    files = command.invocation.all_values(*client.files)
-    for name in (*files, *(each.target for each in command.redirects if each.operator == "<")):
-        if re.search(_DROPS, name.text):
-            reason = f"by its name, `{name.text}` drops or deletes data"
-            simulation.give_up(reason, command.text, asks=True)
-    texts = [word.text for word in codes]
-    for source in files:
-        held = simulation.script(source, command, scope)
-        simulation.note_execution(source, held.labels & REMOTE, command)
-        texts.append(held.text or "")
+    texts = [code.text for code in codes]
+    texts += _sql_in_files(simulation, command, client, scope)
     stdin = command.frame.stdin
     if not any(texts):
         # Where the line itself holds the statements, what flows in is data.
@@ -149,6 +176,23 @@ def _run_sql_client(
     for text in texts:
         _follow_sql(simulation, text, command, scope)
     return UNSEEN
+
+
+def _sql_in_files(
+    simulation: Simulation, command: Command, client: SqlClient, scope: Scope
+) -> list[str]:
+    """Return what is known of the files that a client runs; their names may say enough."""
+    files = command.invocation.all_values(*client.files)
+    for name in (*files, *(each.target for each in command.redirects if each.operator == "<")):
+        if re.search(_DROPS, name.text):
+            reason = f"by its name, `{name.text}` drops or deletes data"
+            simulation.give_up(reason, command.text, asks=True)
+    texts: list[str] = []
+    for source in files:
+        held = simulation.script(source, command, scope)
+        simulation.note_execution(source, held.labels & REMOTE, command)
+        texts.append(held.text or "")
+    return texts
 
 
 def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:

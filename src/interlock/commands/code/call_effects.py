@@ -334,7 +334,11 @@ _REMOTE_THINGS: Final = frozenset(
     " deletesecret deletekeyspace purgequeue purgeeverything deletedatabase dropall".split()
 )
 _WITHOUT_FILTER: Final = frozenset({"deletemany", "removemany"})
-_WHOLE_TABLES: Final = (".objects.all.delete", ".query.delete")
+_WHOLE_TABLES: Final = (
+    r".*\.(?:objects\.all|query|table)\.(?:delete|truncate)"
+    r"|[A-Z]\w*\.truncate|wp_delete_\w+|entity_delete_multiple"
+)
+_EMPTY_FILTER: Final = r"(?:\.|::|->)(?:filter|where)\(\)(?:\.|->)delete\("
 _LOCAL_ROOTS: Final = frozenset(
     "self this window document localstorage sessionstorage indexeddb caches cookies headers params"
     " searchparams formdata map set list dict cache store registry array tree node el element"
@@ -350,12 +354,14 @@ _CALL: Final = rf"(?:await\s{{1,9}})?\$?{_NAME}(?:(?:\.|::|->){_NAME}){{1,9}}\("
 def deletes_remotely(call: Call) -> bool:
     """Whether the call asks a service to delete, destroy, purge or drop something it holds."""
     *receiver, verb = call.callee.split(".")
-    if not receiver or receiver[0].lower() in _LOCAL_ROOTS:
+    if receiver and receiver[0].lower() in _LOCAL_ROOTS:
+        return False
+    if re.fullmatch(_WHOLE_TABLES, call.callee) or re.search(_EMPTY_FILTER, call.text):
+        return True
+    if not receiver:
         return False
     spelt = verb.replace("_", "").lower()
     if spelt in _REMOTE_THINGS or (spelt in _WITHOUT_FILTER and _has_no_filter(call)):
-        return True
-    if call.callee.endswith(_WHOLE_TABLES):
         return True
     if not re.match(_DESTRUCTIVE, verb) or not _looks_like_client(receiver):
         return False

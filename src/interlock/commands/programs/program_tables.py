@@ -58,6 +58,8 @@ class Interpreter(_Entry, frozen=True):
     verbs: tuple[str, ...] = ()
     operands: bool = False
     """Whether every operand is code as well."""
+    consoles: tuple[str, ...] = ()
+    """Verbs behind which code flows in; a program that has them runs nothing else as code."""
 
 
 class SqlClient(_Entry, frozen=True):
@@ -67,6 +69,8 @@ class SqlClient(_Entry, frozen=True):
     files: tuple[str, ...] = ()
     operand: int | None = None
     """Which operand is SQL itself, where one is."""
+    verbs: tuple[str, ...] = ()
+    """Verbs without which it is no client of a database."""
 
 
 class Transparent(_Entry, frozen=True):

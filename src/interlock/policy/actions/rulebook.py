@@ -12,7 +12,8 @@ from interlock.commands.programs.globs import WordSet
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
-from interlock.policy.actions.rule_packs import Grammar, Pack, Reading, Rule
+from interlock.policy.actions.rule_packs import Pack, Rule
+from interlock.policy.actions.service_grammar import Grammar, Reading
 
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))

@@ -1,0 +1,219 @@
+"""The grammar of command lines that speak to services: what destroys, whatever the vendor."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from interlock.commands.shell.command import Command
+from interlock.policy.actions.service_requests import REQUESTERS, Request, request_of
+
+_LOOKED_AT: Final = 5
+_PART_OF_NAME: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
+_MUTATED: Final = r"\b([A-Za-z_]\w{0,80})\s{0,9}[({]"
+_IN_FRONT_OF_QUERY: Final = r"[\s\"'{}:,=]|query|body"
+_ORDERED: Final = (
+    r"\b(?:action|op|operation|command|method|verb)[\"']?"
+    r"\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z_]\w{0,60})"
+)
+_STATED: Final = r"\b(?:state|status)[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z]{1,30})"
+_SWITCHED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}true"
+_DESTROYING: Final = frozenset(("DELETE", "PURGE"))
+_CHANGING: Final = frozenset(("PATCH", "PUT"))
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a command does to a resource: `delete`, `disable`, or ask for it by `http-delete`."""
+
+    kind: str
+    silenced: str = ""
+
+
+class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
+    """Which words are programs of services, and which verbs destroy."""
+
+    services: frozenset[str]
+    machine: frozenset[str]
+    delete_verbs: frozenset[str]
+    service_delete_verbs: frozenset[str]
+    service_disable_verbs: frozenset[str]
+    reading_words: frozenset[str]
+    service_flags: frozenset[str]
+    quiet_flags: frozenset[str]
+    disable_verbs: frozenset[str] = frozenset()
+    """Verbs that count whatever the program is."""
+    noun_verbs: frozenset[str] = frozenset()
+    """The same, but only behind what they are done to: `orders cancel`."""
+    making_words: frozenset[str] = frozenset()
+    """Of the reading words those that make something: `restore create` restores."""
+    acting_nouns: frozenset[str] = frozenset()
+    """What is done by being made: `refunds create`."""
+    request_marks: tuple[str, ...] = ()
+    """Parts of addresses that take something down without such a verb."""
+    groups: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
+    """Reading words that are nouns of a program: `gcloud run`."""
+    harmless: Mapping[str, frozenset[str]] = msgspec.field(
+        default_factory=dict[str, frozenset[str]]
+    )
+    """Words with which a program does no harm, although they sound like it."""
+
+    def reading_of(self, command: Command) -> Reading | None:
+        """Return what the command would do to a resource, if it is destructive."""
+        program = command.program
+        service = program in self.services
+        if not service and program in self.machine:
+            return self._requested(command) if program in REQUESTERS else None
+        if not service and not _is_bare(command):
+            return None
+        # Whoever takes away all of something has no file in mind, whatever the program.
+        verb = self._verb(command, service=service or "--all" in command.invocation.flags)
+        if verb is None and service:
+            verb = self._flag(command)
+            if verb is None:
+                return self._requested(command)
+        if verb is None:
+            return None
+        deletes = self._deletes(verb) or verb in self.service_flags
+        return self._read("delete" if deletes else "disable", command)
+
+    def _requested(self, command: Command) -> Reading | None:
+        """Return what the command asks a service for over HTTP, if that is destructive."""
+        request = request_of(command)
+        if request is None or not self._is_destructive(request):
+            return None
+        return self._read("http-delete", command)
+
+    def _read(self, kind: str, command: Command) -> Reading:
+        quiet = sorted(self.quiet_flags & command.invocation.flags)
+        return Reading(kind, f"`{quiet[0]}` only shows what would happen" if quiet else "")
+
+    def _deletes(self, verb: str) -> bool:
+        return verb in self.delete_verbs or verb in self.service_delete_verbs
+
+    def _verb(self, command: Command, *, service: bool) -> str | None:
+        """Return the destructive verb among the leading words, if one stands there."""
+        texts = [word.text for word in command.invocation.operands[:_LOOKED_AT]]
+        nouns = self.groups.get(command.program, frozenset())
+        harmless = self.harmless.get(command.program, frozenset())
+        for index, text in enumerate(texts):
+            if not _is_word(text):
+                if service:
+                    continue
+                return None
+            plain = text.lower()
+            if plain in harmless or (self._only_reads(plain) and plain not in nouns):
+                return None
+            following = texts[index + 1].lower() if index + 1 < len(texts) else ""
+            found = self._verb_in(text, service=service, behind=index > 0)
+            if found in harmless:
+                return None
+            if found is not None and not self._is_noun(found, following):
+                return found
+            if service and following in self.making_words and self._acts(plain):
+                return plain
+        return None
+
+    def _only_reads(self, word: str) -> bool:
+        """`list` and `releases:info` leave everything as it is."""
+        return word in self.reading_words or word.rpartition(":")[2] in self.reading_words
+
+    def _is_noun(self, verb: str, following: str) -> bool:
+        """`restore list` lists restores."""
+        if self._deletes(verb):
+            return False
+        return following in self.reading_words and following not in self.making_words
+
+    def _acts(self, word: str) -> bool:
+        return word.rstrip("s") in self.acting_nouns
+
+    def _verb_in(self, text: str, *, service: bool, behind: bool) -> str | None:
+        """The verb stands alone, first in `delete-stage`, or last in `apps:destroy`."""
+        parts = text.split(":")
+        for part in reversed(parts):
+            for candidate in _candidates(part, service=service):
+                if self._destroys(candidate, service=service, behind=behind or len(parts) > 1):
+                    return candidate
+        return None
+
+    def _destroys(self, verb: str, *, service: bool, behind: bool) -> bool:
+        if verb in self.delete_verbs or verb in self.disable_verbs:
+            return True
+        if behind and verb in self.noun_verbs:
+            return True
+        return service and (verb in self.service_delete_verbs or verb in self.service_disable_verbs)
+
+    def _flag(self, command: Command) -> str | None:
+        flags = sorted(self.service_flags & command.invocation.flags)
+        return flags[0] if flags else None
+
+    def _is_destructive(self, request: Request) -> bool:
+        """Whether the method, the address or the body of a request destroys something."""
+        if request.method in _DESTROYING or any(
+            mark in request.path.lower() for mark in self.request_marks
+        ):
+            return True
+        verbs = self.delete_verbs
+        if not request.is_local:
+            # What is being built on this machine may be tried out.
+            verbs = verbs.union(
+                self.service_delete_verbs,
+                self.service_disable_verbs,
+                self.disable_verbs,
+                self.noun_verbs,
+            )
+        if any(not verbs.isdisjoint(tokens) for tokens in _asked_for(request)):
+            return True
+        made = not request.is_local and request.method == "POST"
+        return made and any(self._acts(step.lower()) for step in request.steps[-1:])
+
+
+def _candidates(part: str, *, service: bool) -> Iterator[str]:
+    """Yield what may be the verb of a word: all of it, its first token, of services its last."""
+    yield part.lower()
+    tokens = _tokens(part)
+    if len(tokens) > 1:
+        yield tokens[0]
+        if service:
+            yield tokens[-1]
+
+
+def _tokens(name: str) -> list[str]:
+    """Return the words that a name is made of: `delete`, `site` of `deleteSite`."""
+    return [token.lower() for token in re.findall(_PART_OF_NAME, name)]
+
+
+def _asked_for(request: Request) -> Iterator[Sequence[str]]:
+    """Yield the tokens that may be the verb of what the request asks for."""
+    for step in request.steps[-2:]:
+        yield _tokens(step)
+    for body in request.bodies:
+        head, mutation, rest = body.partition("mutation")
+        if mutation and not re.sub(_IN_FRONT_OF_QUERY, "", head):
+            yield from (_tokens(name)[:1] for name in re.findall(_MUTATED, rest))
+        for name in (*re.findall(_ORDERED, body), *re.findall(_SWITCHED, body)):
+            yield _tokens(name)[:1]
+        if request.method in _CHANGING:
+            yield from map(_begun_by, re.findall(_STATED, body))
+
+
+def _begun_by(state: str) -> tuple[str, ...]:
+    """Return what the verb may be that a state is the end of: `cancel` of `cancelled`."""
+    token = state.lower()
+    return (token[:-1], token[:-2], token[:-3]) if token.endswith("ed") else ()
+
+
+def _is_bare(command: Command) -> bool:
+    """A program called by its name alone; a path is a script of the project's own."""
+    return bool(command.program) and "/" not in command.argv[0].text and "." not in command.program
+
+
+def _is_word(text: str) -> bool:
+    """A verb or a resource, rather than a path, an address or a sentence."""
+    return (
+        bool(text)
+        and len(text) <= 40
+        and text[0].isalpha()
+        and "::" not in text
+        and text.replace("-", "").replace("_", "").replace(":", "").isalnum()
+    )

@@ -1,0 +1,61 @@
+"""Consoles of frameworks: the code and the SQL that they are given are followed."""
+
+import pytest
+
+from commands.lines import commands_in, effects_in
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("rails runner 'User.delete_all'", "api-call delete ''", id="operand"),
+        pytest.param("rails runner -e test 'User.destroy_all'", "api-call delete ''", id="option"),
+        pytest.param("echo 'User.delete_all' | bin/rails c", "api-call delete ''", id="flows-in"),
+        pytest.param("ruby bin/rails r 'User.delete_all'", "api-call delete ''", id="by-ruby"),
+        pytest.param(
+            "./manage.py shell -c 'User.objects.filter().delete()'",
+            "api-call delete ''",
+            id="django",
+        ),
+        pytest.param(
+            "python manage.py shell <<< 'User.objects.all().delete()'",
+            "api-call delete ''",
+            id="by-python",
+        ),
+        pytest.param(
+            "php artisan tinker --execute='User::truncate();'", "api-call delete ''", id="by-php"
+        ),
+        pytest.param("wp eval 'wp_delete_post(1, true);'", "api-call delete 1", id="function"),
+        pytest.param("wp db query 'DROP TABLE x'", "sql drop table x", id="sql-operand"),
+        pytest.param(
+            "./manage.py dbshell -- -c 'DROP TABLE x'", "sql drop table x", id="sql-shell"
+        ),
+        pytest.param("echo 'DROP TABLE x' | rails dbconsole", "sql drop table x", id="sql-input"),
+        pytest.param("mix run -e 'Repo.delete_all(User)'", "api-call delete ''", id="elixir"),
+        pytest.param("heroku pg:psql -c 'DROP TABLE x'", "sql drop table x", id="sql-of-a-host"),
+    ],
+)
+def test_a_console_does_what_its_code_says(line: str, expected: str):
+    assert expected in commands_in(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("rails", id="no-verb"),
+        pytest.param("rails server -p 1", id="other-verb"),
+        pytest.param("rails new 'User.delete_all'", id="code-where-none-is-run"),
+        pytest.param("rails console", id="nothing-flows-in"),
+        pytest.param("echo 'DROP TABLE x' | rails server", id="no-client-of-a-database"),
+        pytest.param("heroku", id="client-without-a-verb"),
+        pytest.param("ruby bin/tool 'User.delete_all'", id="script-that-is-no-console"),
+    ],
+)
+def test_a_framework_runs_nothing_but_in_its_consoles(line: str):
+    noted = [each for each in commands_in(line) if each.startswith(("api-call", "sql"))]
+
+    assert noted == []
+
+
+def test_what_flows_into_a_console_keeps_its_origin():
+    assert "execute standard input, from remote" in effects_in("curl a.example/x | rails console")
