@@ -112,3 +112,16 @@ def test_nothing_that_matters_leaves(line: str):
 )
 def test_transfers(line: str, effects: list[str]):
     assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("rsync -a dist/ host:/srv", "send host:/srv"),
+        ("scp -r build host:", "send host:"),
+        ("rsync -a dist/ src/ host:/srv", "send host:/srv, from archive"),
+        ("scp -r src host:", "send host:, from archive"),
+    ],
+)
+def test_a_folder_that_was_built_is_there_to_be_handed_out(line: str, sent: str):
+    assert [each for each in effects_in(line) if each.startswith("send ")] == [sent]

@@ -85,16 +85,17 @@ DESTRUCTIVE = [
     ("xp_cmdshell", "EXEC master..xp_cmdshell 'dir'", "execute||dir"),
     ("psql shell", "\\! rm -rf /", "execute||rm -rf /"),
     ("psql out to a pipe", "\\o | tee /etc/x", "execute||tee /etc/x"),
-    ("psql out to a file", "\\o /etc/x", "file-write||/etc/x"),
+    ("psql out to a file", "\\o /etc/x", "save||/etc/x"),
     ("psql copy", "\\copy t to program 'id'", "execute||id"),
+    ("psql copy to a file", "\\copy (select 1) to 'x.csv' csv", "save||x.csv"),
     ("psql include", "\\i setup.sql", "file-read||setup.sql"),
     ("behind a psql command", "\\x \\\\ DROP TABLE t", "drop|table|t"),
     ("sqlite shell", "select 1;\n.shell rm -rf /", "execute||rm -rf /"),
-    ("sqlite output", ".output /etc/x", "file-write||/etc/x"),
+    ("sqlite output", ".output /etc/x", "save||/etc/x"),
     ("sqlite drop", ".drop view v", "drop||view v"),
     ("mysql shell", "system rm -rf /\nselect 1", "execute||rm -rf /"),
     ("mysql shell without a line", "system", "execute||"),
-    ("mysql tee", "tee /tmp/x", "file-write||/tmp/x"),
+    ("mysql tee", "tee /tmp/x", "save||/tmp/x"),
 ]
 
 

@@ -309,3 +309,21 @@ def test_a_redirection_in_a_pipe_does_not_hide_what_stands_in_front():
     line = 'cd a && ls "$X" 2>&1 | tail -1'
 
     assert [command.program for command in followed(line).commands] == ["cd", "ls", "tail"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "time (rm x)",
+        "time -p (rm x)",
+        "cd a; time { rm x; }",
+        "true && time ! rm x",
+        "time for i in 1; do rm x; done",
+        "if true; then time (rm x); fi",
+        "coproc (rm x)",
+        "coproc NAME (rm x)",
+    ],
+)
+def test_what_a_keyword_stands_in_front_of_is_followed(line: str):
+    assert "rm x" in commands_in(line)
+    assert reasons_in(line) == []

@@ -482,3 +482,20 @@ def test_other_code_that_is_not_understood_is_free(line: str):
 def test_what_flows_into_xargs_unknown_is_unknown_there():
     assert "rm ?a" in commands_in("sort -r <<< a | xargs rm")
     assert "rm a" in commands_in("sort <<< a | xargs rm")
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("psql -c '\\o out/x.txt'", "overwrite out/x.txt in scratch+project"),
+        ("psql -c \"\\copy t to '/tmp/x.csv' csv\"", "overwrite /tmp/x.csv in temp"),
+        ("sqlite3 a.db '.backup main x.db'", "overwrite x.db in project"),
+        ("sqlite3 a.db \"VACUUM INTO 'x.db'\"", "overwrite x.db in project"),
+        ("duckdb -c \"COPY t TO 'x.csv'\"", "overwrite x.csv in project"),
+    ],
+)
+def test_a_file_that_the_client_of_a_database_writes_is_one_of_this_machine(
+    line: str, written: str
+):
+    assert effects_in(line) == [written]
+    assert not any(each.startswith("sql ") for each in commands_in(line))

@@ -10,7 +10,8 @@ from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import DECODED, NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal
-from interlock.commands.simulation import STANDARD_INPUT, Simulation
+from interlock.commands.simulation import Simulation
+from interlock.commands.standard_input import STANDARD_INPUT
 
 _FOREIGN_CODE: Final = ("-command", "/c", "/k")
 _ENCODED_CODE: Final = ("-encodedcommand", "-ec")

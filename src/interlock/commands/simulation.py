@@ -12,7 +12,7 @@ from interlock.commands.programs.environment import is_expanded, line_in, loads
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
-from interlock.commands.programs.places import ROOT, SYSTEM, SYSTEM_ROOT, Places
+from interlock.commands.programs.places import CREDENTIAL, ROOT, SYSTEM, SYSTEM_ROOT, Places
 from interlock.commands.programs.program_tables import (
     UNKNOWN_PROGRAM,
     Program,
@@ -20,6 +20,13 @@ from interlock.commands.programs.program_tables import (
     invocation_of,
 )
 from interlock.commands.programs.scripts import Ran, acts_in
+from interlock.commands.programs.withheld_values import (
+    LOADERS,
+    is_loaded,
+    loaded,
+    withholds_values,
+    without_handed_on,
+)
 from interlock.commands.programs.wrappers import Inner, guessed_lines, guessed_start, unwrapped
 from interlock.commands.run_time_programs import (
     RUN_TIME,
@@ -43,6 +50,7 @@ from interlock.commands.shell.provenance import (
     MANY,
     NOTHING,
     REMOTE,
+    SECRET,
     STAND_IN,
     TYPED,
     UNKNOWN_FILE,
@@ -54,6 +62,7 @@ from interlock.commands.shell.provenance import (
 from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
 from interlock.commands.shell.words import Word, literal
+from interlock.commands.standard_input import STANDARD_INPUT, shows, waits_for_lines
 from interlock.commands.values.allowance import Budget
 
 _DECIDES: Final = frozenset(
@@ -65,23 +74,7 @@ _LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
-_CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
-STANDARD_INPUT: Final = literal("standard input")
-_PROMPTS: Final = {
-    **dict.fromkeys("psql mysql mariadb pgcli mycli usql clickhouse-client".split(), 2),
-    **dict.fromkeys("ssh mosh telnet sqlite3 duckdb mongosh mongo".split(), 1),
-    **dict.fromkeys("redis-cli valkey-cli sudo doas su irb pry iex ghci tmux screen".split(), 0),
-    **dict.fromkeys(
-        "gdb lldb script expect machinectl nsenter vi vim nvim ed ex emacs".split(), 99
-    ),
-}
-"""Programs with a prompt of their own, and how many words they take and still show it."""
-_NO_PROMPT: Final = (
-    *("-c", "-e", "-f", "-N", "-W", "-Q", "--command", "--execute", "--eval", "--file"),
-    *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
-)
-"""Options with which they show none: what to run stands in the line, or there is nothing to."""
 _UNLABELLED: Final = STAND_IN | UNKNOWN_FILE
 
 
@@ -316,9 +309,9 @@ class Simulation(Walker):
     ) -> Stream:
         run = self._note(program, argv, simple, scope, frame)
         command, known = run.command, self.programs.of(program)
-        if frame.printed and frame.stdin.labels & ENVIRON and _shows(command, known):
+        if frame.printed and frame.stdin.labels & ENVIRON and shows(command, known):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
-        if frame.stdin.labels & TYPED and _waits_for_lines(command):
+        if frame.stdin.labels & TYPED and waits_for_lines(command):
             self.note_execution(STANDARD_INPUT, TYPED, command)
         if not program and RUN_TIME in frame.via:
             return UNSEEN
@@ -357,6 +350,10 @@ class Simulation(Walker):
             if name in scope.variables:
                 self.note("export", [f"{program}:{name}={scope.variables[name].text}"], command)
         run = Execution(command, invocation, scope, self.places)
+        if frame.piped and frame.stdin.labels & SECRET:
+            self.effects = without_handed_on(self.effects, self.commands)
+        elif program in LOADERS and any(map(is_loaded, argv)):
+            self.effects = loaded(self.effects, self.commands)
         if program:
             known = self.programs.of(program)
             self.effects += effects_of(run, known)
@@ -508,8 +505,13 @@ class Simulation(Walker):
         if redirect.operator == "<" and simple.argv:
             command = self.bare("<", simple.text, scope, frame)
             place = self.places.at(target.text, scope)
-            self.effects.append(Effect(EffectKind.READ, target, command, place))
+            if not (place & CREDENTIAL and self._withholds(simple.argv, target)):
+                self.effects.append(Effect(EffectKind.READ, target, command, place))
         return self.places.stream(target, scope)
+
+    def _withholds(self, argv: Sequence[Word], target: Word) -> bool:
+        program = bare_name(argv[0], self.programs.versioned)
+        return withholds_values(invocation_of(program, argv[1:], self.programs), target.text)
 
     def _written(
         self, simple: SimpleCommand, printed: Stream, scope: Scope, frame: Frame
@@ -565,14 +567,6 @@ class Simulation(Walker):
 Follow = Callable[[Simulation, Command, Program, Scope], Stream | None]
 
 
-def _shows(command: Command, known: Program) -> bool:
-    """Whether a command prints what flows in, or picks the credentials out of it."""
-    if known.shows:
-        return True
-    words = " ".join([word.text.lower() for word in command.argv[1:]])
-    return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
-
-
 def _behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield what stands behind a mark in the value of an option: `-o ProxyCommand=line`."""
     for option, beginnings in marks.items():
@@ -597,10 +591,3 @@ def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Sco
         if inner.folder is not None:
             scope.change_folder(inner.folder)
     return scope, frame
-
-
-def _waits_for_lines(command: Command) -> bool:
-    """Whether a program would run what is typed into it, and was given nothing else to run."""
-    most = _PROMPTS.get(command.program)
-    given = command.invocation
-    return most is not None and len(given.operands) <= most and not given.has(*_NO_PROMPT)

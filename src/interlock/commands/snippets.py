@@ -19,10 +19,12 @@ from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
-from interlock.commands.simulation import STANDARD_INPUT, Simulation
+from interlock.commands.simulation import Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
+from interlock.commands.standard_input import STANDARD_INPUT
 
+_EMBEDDED: Final = frozenset(("sqlite3", "sqlite", "duckdb"))
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 UNREAD: Final = "unread"
 """What an interpreter's language is called that is not understood."""
@@ -259,10 +261,27 @@ def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scop
     """Note what SQL would do to the data."""
     simulation.budget.read(len(text))
     for operation in operations_in(text):
+        if _saves(operation, command):
+            _note_save(simulation, operation.target, command, scope)
+            continue
         _note_operations(simulation, [operation], command)
         if operation.kind is SqlKind.EXECUTE:
             inside = scope.outside()
             simulation.run_nested(operation.target, inside, command.frame, via="sql")
+
+
+def _saves(operation: SqlOperation, command: Command) -> bool:
+    """Whether a file is written by the client, or by a database that is a part of it."""
+    if command.program in _EMBEDDED and operation.kind is SqlKind.FILE_WRITE:
+        return True
+    return operation.kind is SqlKind.SAVE
+
+
+def _note_save(simulation: Simulation, target: str, command: Command, scope: Scope) -> None:
+    """Behind words such as the name of a database, the file stands last."""
+    name = target.strip().rpartition(" ")[2].strip("'\"")
+    place = simulation.places.at(name, scope)
+    simulation.effects.append(Effect(EffectKind.OVERWRITE, literal(name), command, place))
 
 
 def _note_operations(

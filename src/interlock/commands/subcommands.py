@@ -26,7 +26,8 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
 from interlock.commands.shell_programs import run_foreign_shell, run_script, run_shell
-from interlock.commands.simulation import STANDARD_INPUT, Follow, Simulation
+from interlock.commands.simulation import Follow, Simulation
+from interlock.commands.standard_input import STANDARD_INPUT
 
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:

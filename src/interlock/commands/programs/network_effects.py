@@ -7,6 +7,7 @@ from typing import Final
 
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.outputs import packed_labels, tar
+from interlock.commands.programs.places import SCRATCH
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, LOGIN, REMOTE, Stream
 from interlock.commands.shell.words import Word, labels_of
@@ -132,10 +133,12 @@ def _copier(run: Execution) -> Iterator[Effect]:
         return
     recursive = run.invocation.has("-r", "-a", "--recursive", "--archive", "--dirs")
     recursive = recursive or any(source.text.endswith(("/", ".")) for source in sources)
-    labels = ARCHIVE if recursive else 0
+    labels = 0
     for source in sources:
         if not is_remote(source.text):
-            labels |= run.file(source).labels
+            # What was built is there to be handed out.
+            built = run.places.at(source.text, run.scope) & SCRATCH
+            labels |= run.file(source).labels | (ARCHIVE if recursive and not built else 0)
     yield _sent(run, destination, labels)
 
 

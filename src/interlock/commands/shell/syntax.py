@@ -42,6 +42,11 @@ _MAX_BOTH_WAYS: Final = 8
 _QUOTED_PARTS: Final = (
     r"(?s)\$'(?P<inside>(?:[^'\\]++|\\.)*+)'|'[^']*+'|\"(?:[^\"\\]++|\\.)*+\"|\\."
 )
+_BEFORE_A_GROUP: Final = (
+    r"(?m)((?:^|[;&|(){}]|\b(?:do|then|else)\b)[ \t]*+)"
+    r"(time[ \t]++(?:-p[ \t]++)?(?=[({!]|(?:for|while|until|if|case|select)\b)"
+    r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\())"
+)
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
@@ -152,11 +157,18 @@ def _plain(command: str) -> str:
     """Replace look-alikes of blanks and dashes: they are there to be mistaken for them."""
     if "\\\n" in command:
         command = _with_joined_lines(command)
+    if "time" in command or "coproc" in command:
+        command = re.sub(_BEFORE_A_GROUP, _blanked, command)
     if "$'" in command and "\\\\" in command:
         command = re.sub(_QUOTED_PARTS, _without_doubled_backslash, command)
     if command.isascii() and "\0" not in command:
         return command
     return command.translate(_ODD_SPACES)
+
+
+def _blanked(found: re.Match[str]) -> str:
+    """The grammar takes `time` and `coproc` for programs, which run no group of commands."""
+    return found[1] + " " * len(found[2])
 
 
 def _without_doubled_backslash(found: re.Match[str]) -> str:

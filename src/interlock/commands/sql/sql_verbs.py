@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final
@@ -34,6 +35,8 @@ class SqlKind(enum.Enum):
     """Throws away logs or replication, or loosens what the server may run."""
     FILE_READ = "file-read"
     FILE_WRITE = "file-write"
+    SAVE = "save"
+    """The client writes a file, as a redirection would."""
     EXECUTE = "execute"
     """Runs a program on the machine; the target is its command line."""
 
@@ -261,7 +264,7 @@ _SETS_VARIABLE: Final = frozenset({"SET", "DECLARE", "SELECT"})
 _CLIENT_VERBS: Final = {
     "SYSTEM": SqlKind.EXECUTE,
     "PAGER": SqlKind.EXECUTE,
-    "TEE": SqlKind.FILE_WRITE,
+    "TEE": SqlKind.SAVE,
 }
 _COPY_DIRECTIONS: Final = {"TO": SqlKind.FILE_WRITE, "FROM": SqlKind.FILE_READ}
 _CLIENT_COMMANDS: Final = {
@@ -269,11 +272,13 @@ _CLIENT_COMMANDS: Final = {
     for kind, names in (
         (SqlKind.EXECUTE, "! shell system load"),
         (SqlKind.DROP, "drop"),
-        (SqlKind.FILE_WRITE, "o out g gx w write output once save backup clone log"),
+        (SqlKind.SAVE, "o out g gx w write output once save backup clone log"),
         (SqlKind.FILE_READ, "i ir include include_relative read import"),
     )
     for name in names.split()
 }
+_SAVED: Final = r"(?i)\sto\s{1,9}'?(?!(?:program|stdout|pstdout)\b)([^\s']{1,400})[^()]{0,400}$"
+r"""The file behind the `to` of `\copy`."""
 ROUTINES: Final = frozenset(_KINDS)
 """The words that reach out of the database wherever they stand."""
 STATEMENTS: Final = _RUNS_TEXT | {"COPY", "VACUUM"} | frozenset(_CLIENT_VERBS)
@@ -317,6 +322,10 @@ def client_command(statement: Statement, script: Script) -> Found:
     argument = argument.strip()
     kind = _CLIENT_COMMANDS.get(name.lower())
     if name.lower() == "copy":
+        saved = re.search(_SAVED, argument)
+        if saved is not None:
+            yield SqlOperation(SqlKind.SAVE, saved[1])
+            argument = f"{argument[: saved.start()]} to stdout"
         script.nested.append(f"copy {argument}")
     elif kind is not None and argument.startswith("|"):
         yield SqlOperation(SqlKind.EXECUTE, argument[1:].strip())

@@ -1,0 +1,132 @@
+"""Does a reader keep the values of a file to itself, and tell only names, or a count?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import Final
+
+from msgspec.structs import replace
+
+from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
+from interlock.commands.shell.provenance import SECRET
+from interlock.commands.shell.words import Word
+
+LOADERS: Final = frozenset(("export", "env"))
+"""Programs that make variables of the words they are given."""
+_HAND_ON: Final = frozenset("cat grep egrep head tail sort uniq tac nl".split())
+"""Filters that show what they read, or a part of it, and do nothing else with it."""
+
+_COUNTS: Final = ("-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches")
+_VARIABLES: Final = re.compile(r"\.env(?:$|\.[\w.-]+$|rc$)|.+\.env$")
+"""Files of one `NAME=value` in each line, by their base names."""
+_CLASS: Final = (
+    r"\[(?:\^=[^\]]*|(?:A-Z|a-z|A-z|0-9|[\w.]|\[:(?:alpha|alnum|upper|lower|digit):\])+)\]"
+)
+_NAMES_ONLY: Final = re.compile(rf"\^(?:(?:{_CLASS}|\\w|\w)(?:[*+?]|\\\+)?)+(?:=|\(\?==\))?")
+"""A pattern that begins with the line and ends at the first `=`."""
+_NAME: Final = r"\^?\\?\(\[\^=\](?:[*+]|\\\+)\\?\)"
+_CUTS_VALUE: Final = re.compile(r"s([/|,#@:])=\.[*+]\$?\1[^\\&]*\1[gp]*")
+_KEEPS_NAME: Final = re.compile(rf"s([/|,#@:]){_NAME}=\.[*+]\$?\1\\1[^\\&]*\1[gp]*")
+_AWK_RULES: Final = re.compile(r"(?:[^{};\n]*\{[^{}]*\}[\s;]*)+")
+_AWK_TELLS_MORE: Final = re.compile(r"\$(?!1(?!\d))|\bprint\s*(?:[;}]|$)|\b(?:FS|getline|system)\b")
+
+
+def withholds_values(invocation: Invocation, path: str) -> bool:
+    """Whether nothing that stands behind an `=` is shown of the file."""
+    way = _WAYS.get(invocation.program)
+    if way is None:
+        return False
+    if way is _count or (way is _search and invocation.has(*_COUNTS)):
+        return True
+    return _VARIABLES.match(path.rpartition("/")[2]) is not None and way(invocation)
+
+
+def without_handed_on(effects: Sequence[Effect], commands: Sequence[Command]) -> list[Effect]:
+    """Return the effects without what the last command was handed on, where it withholds that."""
+    *others, last = commands
+    stages: list[Command] = []
+    for stage in reversed(others):
+        kept = any(redirect.takes_output for redirect in stage.redirects)
+        if kept or stage.program not in _HAND_ON or stage.frame.depth != last.frame.depth:
+            break
+        stages.append(stage)
+        if not stage.frame.piped:
+            break
+    return [
+        each
+        for each in effects
+        if each.command not in stages or not withholds_values(last.invocation, each.target)
+    ]
+
+
+def is_loaded(word: Word) -> bool:
+    """Whether a word stands for the lines of a file of variables, and is not the value of one."""
+    return bool(word.labels & SECRET) and "=" not in word.text.partition("$")[0]
+
+
+def loaded(effects: Sequence[Effect], commands: Sequence[Command]) -> list[Effect]:
+    """Return the effects where the last command reads what its words substitute."""
+    *others, last = commands
+    inside = takewhile(lambda each: each.frame.depth > last.frame.depth, reversed(others))
+    hidden = [each for each in inside if not each.frame.printed]
+    return [
+        replace(each, command=last)
+        if each.kind is EffectKind.READ and each.command in hidden
+        else each
+        for each in effects
+    ]
+
+
+def _search(invocation: Invocation) -> bool:
+    patterns = invocation.all_values("-e", "--regexp") or invocation.operands[:1]
+    return (
+        invocation.has("-o", "--only-matching")
+        and not invocation.has("-f", "--file")
+        and all(_NAMES_ONLY.fullmatch(each.text) for each in patterns)
+    )
+
+
+def _cut(invocation: Invocation) -> bool:
+    divider = invocation.value("-d", "--delimiter")
+    fields = invocation.value("-f", "--fields")
+    return (
+        divider is not None
+        and divider.text == "="
+        and fields is not None
+        and fields.text in {"1", "-1", "1-1"}
+        and not invocation.has("--complement")
+    )
+
+
+def _sed(invocation: Invocation) -> bool:
+    scripts = invocation.all_values("-e", "--expression") or invocation.operands[:1]
+    return len(scripts) == 1 and any(
+        cuts.fullmatch(scripts[0].text) for cuts in (_CUTS_VALUE, _KEEPS_NAME)
+    )
+
+
+def _awk(invocation: Invocation) -> bool:
+    divider = invocation.value("-F", "--field-separator")
+    script = invocation.operands[0].text if invocation.operands else ""
+    return (
+        divider is not None
+        and divider.text in {"=", "[=]"}
+        and not invocation.has("-f", "-v")
+        and _AWK_RULES.fullmatch(script) is not None
+        and _AWK_TELLS_MORE.search(script) is None
+    )
+
+
+def _count(_invocation: Invocation) -> bool:
+    return True
+
+
+_WAYS: Final[dict[str, Callable[[Invocation], bool]]] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), _search),
+    **dict.fromkeys(("awk", "gawk", "mawk"), _awk),
+    **dict.fromkeys(("sed", "gsed"), _sed),
+    **dict.fromkeys(("wc", "test"), _count),
+    "cut": _cut,
+}

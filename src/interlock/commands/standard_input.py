@@ -1,0 +1,41 @@
+"""What flows into a program: whether it shows that, or runs what is typed into it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interlock.commands.programs.program_tables import Program
+from interlock.commands.shell.command import Command
+from interlock.commands.shell.words import literal
+
+STANDARD_INPUT: Final = literal("standard input")
+_CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
+_PROMPTS: Final = {
+    **dict.fromkeys("psql mysql mariadb pgcli mycli usql clickhouse-client".split(), 2),
+    **dict.fromkeys("ssh mosh telnet sqlite3 duckdb mongosh mongo".split(), 1),
+    **dict.fromkeys("redis-cli valkey-cli sudo doas su irb pry iex ghci tmux screen".split(), 0),
+    **dict.fromkeys(
+        "gdb lldb script expect machinectl nsenter vi vim nvim ed ex emacs".split(), 99
+    ),
+}
+"""Programs with a prompt of their own, and how many words they take and still show it."""
+_NO_PROMPT: Final = (
+    *("-c", "-e", "-f", "-N", "-W", "-Q", "--command", "--execute", "--eval", "--file"),
+    *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
+)
+"""Options with which they show none: what to run stands in the line, or there is nothing to."""
+
+
+def shows(command: Command, known: Program) -> bool:
+    """Whether a command prints what flows in, or picks the credentials out of it."""
+    if known.shows:
+        return True
+    words = " ".join([word.text.lower() for word in command.argv[1:]])
+    return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
+
+
+def waits_for_lines(command: Command) -> bool:
+    """Whether a program would run what is typed into it, and was given nothing else to run."""
+    most = _PROMPTS.get(command.program)
+    given = command.invocation
+    return most is not None and len(given.operands) <= most and not given.has(*_NO_PROMPT)
