@@ -10,7 +10,8 @@ from inline_snapshot import snapshot
 
 from interlock import Decision, PolicyError
 from interlock.commands.affected_paths import AFFECTING_WAYS
-from interlock.commands.programs.file_effects import FILE_WAYS, READING_WAYS
+from interlock.commands.programs.credential_reads import READING_WAYS
+from interlock.commands.programs.file_effects import FILE_WAYS
 from interlock.commands.programs.network_effects import NETWORK_WAYS
 from interlock.commands.programs.outputs import OUTPUT_WAYS
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs

@@ -6,12 +6,12 @@ import re
 from base64 import b64decode
 from typing import Final, NamedTuple
 
+from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import DECODED, NOTHING, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.simulation import Simulation
-from interlock.commands.standard_input import STANDARD_INPUT
 
 _FOREIGN_CODE: Final = ("-command", "/c", "/k")
 _ENCODED_CODE: Final = ("-encodedcommand", "-ec")

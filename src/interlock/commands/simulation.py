@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
+from interlock.commands.program_input import STANDARD_INPUT, shows, waits_for_lines
 from interlock.commands.programs.environment import is_expanded, line_in, loads
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
@@ -62,7 +63,6 @@ from interlock.commands.shell.provenance import (
 from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
 from interlock.commands.shell.words import Word, literal
-from interlock.commands.standard_input import STANDARD_INPUT, shows, waits_for_lines
 from interlock.commands.values.allowance import Budget
 
 _DECIDES: Final = frozenset(

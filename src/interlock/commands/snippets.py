@@ -12,6 +12,7 @@ from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.code_values import Call
 from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.console_scripts import follow_escapes
+from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
@@ -22,7 +23,6 @@ from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
-from interlock.commands.standard_input import STANDARD_INPUT
 
 _EMBEDDED: Final = frozenset(("sqlite3", "sqlite", "duckdb"))
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())

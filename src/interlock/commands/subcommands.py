@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.commands.console_scripts import follow_console
+from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
 from interlock.commands.programs.program_tables import Interpreter, Program
 from interlock.commands.programs.scripts import (
@@ -27,7 +28,6 @@ from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
 from interlock.commands.shell_programs import run_foreign_shell, run_script, run_shell
 from interlock.commands.simulation import Follow, Simulation
-from interlock.commands.standard_input import STANDARD_INPUT
 
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:
