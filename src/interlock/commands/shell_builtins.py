@@ -119,8 +119,10 @@ def _read(simulation: Simulation, command: Command, scope: Scope) -> Stream:
         return NOTHING
     lines = stream.text.split() if stream.text and stream.labels & MANY else []
     if len(lines) == len(names) == 1:
+        # Each round reads another name of the same kind: what it was before does not matter.
         found = Word(lines[0].rstrip("\0"), known=False, labels=stream.labels)
-        _give(simulation, names[0], found, command, scope)
+        scope.assign(names[0], found)
+        simulation.note_assignment(names[0], found, command.text, scope, command.frame)
         return NOTHING
     for index, name in enumerate(names):
         field = None if fields is None else "".join(fields[index : index + 1])

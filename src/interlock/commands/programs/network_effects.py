@@ -146,9 +146,9 @@ def _received(sources: list[Word], destination: Word, run: Execution) -> None:
     """Remember that a file, or all of a folder, has come from another machine."""
     for source in sources:
         run.store(destination.text, Stream(REMOTE))
-        named = _in_folder(destination, _last_part(source))
-        if named is not None:
-            run.store(named.text, Stream(REMOTE))
+        inside = Word(f"{destination.text.rstrip('/')}/{_last_part(source).text}")
+        run.store(inside.text, Stream(REMOTE))
+        run.fill(inside, Stream(REMOTE))
     if sources and run.scope.path(destination.text) != run.scope.path("."):
         run.fill(destination, Stream(REMOTE))
 
