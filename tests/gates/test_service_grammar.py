@@ -19,6 +19,8 @@ def _rules(line: str) -> list[str]:
         pytest.param("gcloud run services delete x", "vendor.delete", id="group-named-like-a-verb"),
         pytest.param("linode-cli databases mysql-delete 1", "vendor.delete", id="last-of-a-word"),
         pytest.param("netlify api deleteSite", "vendor.delete", id="camel-case"),
+        pytest.param("dagster run terminate x", "vendor.delete", id="run-as-a-noun"),
+        pytest.param("shipit bucket-delete x", "vendor.delete", id="any-program-last-of-a-word"),
         pytest.param("shipit builds cancel 3", "vendor.disable", id="any-program-behind-a-noun"),
         pytest.param("shipit build:cancel 3", "vendor.disable", id="any-program-colon"),
         pytest.param("shipit rollback", "vendor.disable", id="any-program"),
@@ -69,6 +71,9 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
     "line",
     [
         pytest.param("velero restore describe x", id="noun-that-is-looked-at"),
+        pytest.param("wp cache flush", id="made-anew"),
+        pytest.param("dokku cache:clear", id="made-anew-colon"),
+        pytest.param("railway run seed", id="run-as-a-verb"),
         pytest.param("heroku releases:info v3", id="colon-and-reading"),
         pytest.param("restic stats --mode restore-size", id="harmless-here"),
         pytest.param("restic restore latest --target /tmp/x", id="harmless-verb"),

@@ -11,7 +11,7 @@ from interlock.policy.actions.service_requests import REQUESTERS, Request, reque
 
 _LOOKED_AT: Final = 5
 _PART_OF_NAME: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
-_MUTATED: Final = r"\b([A-Za-z_]\w{0,80})\s{0,9}[({]"
+_MUTATED: Final = r"\b(_{0,2}[A-Za-z]\w{0,80})\s{0,9}[({]"
 _IN_FRONT_OF_QUERY: Final = r"[\s\"'{}:,=]|query|body"
 _ORDERED: Final = (
     r"\b(?:action|op|operation|command|method|verb)[\"']?"
@@ -49,6 +49,10 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     """Of the reading words those that make something: `restore create` restores."""
     acting_nouns: frozenset[str] = frozenset()
     """What is done by being made: `refunds create`."""
+    renewed_nouns: frozenset[str] = frozenset()
+    """What is made anew when it is needed: caches."""
+    renewing_verbs: frozenset[str] = frozenset()
+    """What may be done to those."""
     request_marks: tuple[str, ...] = ()
     """Parts of addresses that take something down without such a verb."""
     groups: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
@@ -102,17 +106,27 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
                     continue
                 return None
             plain = text.lower()
-            if plain in harmless or (self._only_reads(plain) and plain not in nouns):
-                return None
             following = texts[index + 1].lower() if index + 1 < len(texts) else ""
+            is_group = plain in nouns or (plain == "run" and service and self._is_verb(following))
+            if plain in harmless or (self._only_reads(plain) and not is_group):
+                return None
             found = self._verb_in(text, service=service, behind=index > 0)
-            if found in harmless:
+            if found in harmless or self._is_spared(found, texts[: index + 1]):
                 return None
             if found is not None and not self._is_noun(found, following):
                 return found
             if service and following in self.making_words and self._acts(plain):
                 return plain
         return None
+
+    def _is_verb(self, word: str) -> bool:
+        return word in self.delete_verbs or word in self.disable_verbs or word in self.noun_verbs
+
+    def _is_spared(self, verb: str | None, texts: Sequence[str]) -> bool:
+        """`cache flush` and `cache:clear` lose what is made anew when it is needed."""
+        return verb in self.renewing_verbs and not self.renewed_nouns.isdisjoint(
+            token for text in texts for token in _tokens(text)
+        )
 
     def _only_reads(self, word: str) -> bool:
         """`list` and `releases:info` leave everything as it is."""
@@ -131,7 +145,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         """The verb stands alone, first in `delete-stage`, or last in `apps:destroy`."""
         parts = text.split(":")
         for part in reversed(parts):
-            for candidate in _candidates(part, service=service):
+            for candidate in _candidates(part):
                 if self._destroys(candidate, service=service, behind=behind or len(parts) > 1):
                     return candidate
         return None
@@ -168,14 +182,10 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         return made and any(self._acts(step.lower()) for step in request.steps[-1:])
 
 
-def _candidates(part: str, *, service: bool) -> Iterator[str]:
-    """Yield what may be the verb of a word: all of it, its first token, of services its last."""
-    yield part.lower()
+def _candidates(part: str) -> tuple[str, ...]:
+    """Return what may be the verb of a word: all of it, its first token, and its last."""
     tokens = _tokens(part)
-    if len(tokens) > 1:
-        yield tokens[0]
-        if service:
-            yield tokens[-1]
+    return (part.lower(), tokens[0], tokens[-1]) if len(tokens) > 1 else (part.lower(),)
 
 
 def _tokens(name: str) -> list[str]:
@@ -190,7 +200,8 @@ def _asked_for(request: Request) -> Iterator[Sequence[str]]:
     for body in request.bodies:
         head, mutation, rest = body.partition("mutation")
         if mutation and not re.sub(_IN_FRONT_OF_QUERY, "", head):
-            yield from (_tokens(name)[:1] for name in re.findall(_MUTATED, rest))
+            for tokens in map(_tokens, re.findall(_MUTATED, rest)):
+                yield (tokens[0], tokens[-1])
         for name in (*re.findall(_ORDERED, body), *re.findall(_SWITCHED, body)):
             yield _tokens(name)[:1]
         if request.method in _CHANGING:
