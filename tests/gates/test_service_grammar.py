@@ -77,6 +77,8 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
         pytest.param("heroku releases:info v3", id="colon-and-reading"),
         pytest.param("restic stats --mode restore-size", id="harmless-here"),
         pytest.param("restic restore latest --target /tmp/x", id="harmless-verb"),
+        pytest.param("kopia cache restore-all", id="harmless-in-a-word"),
+        pytest.param("shipit my-thing go", id="word-of-two"),
         pytest.param("shipit cancel", id="no-noun"),
         pytest.param("shipit services remove x", id="verb-of-services-only"),
         pytest.param("stripe post", id="no-address"),
@@ -97,3 +99,19 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
 )
 def test_what_only_looks_or_makes_goes_on(line: str):
     assert _rules(line) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        pytest.param("PIP_INDEX_URL=a.example/simple pip install x", 1, id="variable"),
+        pytest.param("PIP_INDEX_URL=pypi.org pip install x", 0, id="official"),
+        pytest.param("pip install -i https://a.example/simple x", 1, id="other-index"),
+        pytest.param("pip install -i pypi.org x", 0, id="official-index"),
+        pytest.param("npx -p packages/a tool", 0, id="folder-in-an-option"),
+        pytest.param("npx github:a/b", 1, id="repository"),
+        pytest.param("go install a.example/x@latest", 1, id="host"),
+    ],
+)
+def test_what_is_installed_is_judged_by_where_it_comes_from(line: str, rules: int):
+    assert len(_rules(line)) == rules

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from interlock.commands.values.addresses import ELSEWHERE, origin_of
+
 _LINES: Final = frozenset(
     (
         "PAGER EDITOR VISUAL BROWSER FCEDIT LESSOPEN LESSCLOSE PROMPT_COMMAND MANPAGER"
@@ -36,6 +38,15 @@ _LOADING: Final = {
     "JAVA_TOOL_OPTIONS": r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError=",
     "GIT_CONFIG_PARAMETERS": r"(?i)command|pager|editor|external|alias|helper|fsmonitor",
 }
+_INDEXES: Final = frozenset(
+    (
+        "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX"
+        " UV_EXTRA_INDEX_URL NPM_CONFIG_REGISTRY YARN_REGISTRY YARN_NPM_REGISTRY_SERVER GOPROXY"
+        " BUNDLE_MIRROR__ALL RUSTUP_DIST_SERVER RUSTUP_UPDATE_ROOT HOMEBREW_BOTTLE_DOMAIN"
+        " CONDA_CHANNEL_ALIAS"
+    ).split()
+)
+"""Where programs install from."""
 _SAME: Final = {
     "_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
@@ -65,5 +76,7 @@ def loads(name: str, value: str) -> bool:
     """Whether programs load the code that the value names, are told to by it, or leave it out."""
     if name in _LOADED:
         return bool(value)
+    if name.upper() in _INDEXES:
+        return origin_of(value) in ELSEWHERE
     pattern = _LOADING.get(_SAME.get(name, name))
     return pattern is not None and re.search(pattern, value) is not None

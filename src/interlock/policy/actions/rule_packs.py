@@ -7,6 +7,7 @@ import msgspec
 from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import EffectKind
+from interlock.commands.values import addresses
 from interlock.errors import PolicyError
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.service_grammar import Grammar
@@ -54,6 +55,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     words: tuple[str, ...] = ()
     """Globs over every word of the command."""
     unless_words: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    """Where an address leads that stands among the operands behind the verbs."""
+    hosts: tuple[str, ...] = ()
+    """The same, also of a host without a scheme: `ghcr.io/owner/image`."""
+    origin_options: tuple[str, ...] = ()
+    """Options whose values are addresses as well."""
+    unless_origins: tuple[str, ...] = ()
+    """Where every address leads with which a program does nothing that the rule is about."""
+    only_first: bool = False
+    """Only the first operand behind the verbs: those behind it are for what is run."""
     variables: tuple[str, ...] = ()
     """Globs over the names of variables that stand unresolved in the words."""
     via: tuple[str, ...] = ()
@@ -128,5 +139,7 @@ def _problems(rule: Rule) -> list[str]:
         problems.append("has no `match` example to test it")
     for names in (rule.places, rule.unless_places):
         problems += [f"`{name}` is not a place" for name in names if name not in places.NAMES]
+    for names in (rule.origins, rule.hosts, rule.unless_origins):
+        problems += [f"`{name}` is no origin" for name in names if name not in addresses.NAMES]
     problems += [f"`{name}` is not a label" for name in rule.labels if name not in provenance.NAMES]
     return problems

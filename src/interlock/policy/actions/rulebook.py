@@ -12,6 +12,7 @@ from interlock.commands.programs.globs import WordSet
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect
 from interlock.commands.shell.words import Word
+from interlock.commands.values.addresses import ELSEWHERE, SHORTHAND, origin_of, origin_of_host
 from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
 
@@ -67,6 +68,7 @@ class Matcher:
             (rule.printed or rule.bare or rule.via, self._surroundings_fit),
             (rule.operands or rule.last_operand or counts, self._operands_fit),
             (rule.words or rule.variables, self._words_fit),
+            (rule.origins or rule.hosts or rule.unless_origins, self._origins_fit),
         )
         self._conditions = [fits for is_set, fits in conditions if is_set]
 
@@ -184,6 +186,18 @@ class Matcher:
             if not word.known
             for name in _variables_in(word.text)
         )
+
+    def _origins_fit(self, command: Command, operands: Sequence[str]) -> bool:
+        """Whether what the command names comes from where the rule is about."""
+        rule = self.rule
+        options = command.invocation.all_values(*rule.origin_options)
+        found = {origin_of(word.text) for word in options} - {SHORTHAND}
+        texts = operands[:1] if rule.only_first else operands
+        found.update(map(origin_of_host if rule.hosts else origin_of, texts))
+        if rule.unless_origins and not found.isdisjoint(rule.unless_origins):
+            return not found.isdisjoint(ELSEWHERE)
+        wanted = rule.origins or rule.hosts
+        return not wanted or not found.isdisjoint(wanted)
 
     def _silencer(self, command: Command, operands: Sequence[Word]) -> str:
         invocation = command.invocation
