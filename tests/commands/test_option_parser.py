@@ -60,6 +60,12 @@ def test_flags_and_operands(line: str, flags: list[str], operands: list[str]):
         ("curl -d a -d b u", "-d", ["a", "b"]),
         ("curl u -o", "-o", []),
         ("git -c a=b push", "-c", ["a=b"]),
+        ("tar --to-com a", "--to-command", ["a"]),
+        ("tar --to-com=a", "--to-command", ["a"]),
+        ("rsync --backup a", "--backup-dir", []),
+        ("rsync --backup-d a", "--backup-dir", ["a"]),
+        ("mv --target=a b", "--target-directory", ["a"]),
+        ("curl --d a u", "--data", []),
     ],
 )
 def test_values(line: str, name: str, values: list[str]):

@@ -17,7 +17,9 @@ _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _CACHED: Final = 256
 _NAME: Final = r"\$\{?([A-Za-z_]\w{0,63})\W?"
-_NAMELESS: Final = r"_(?:cmd|command|bin|binary|cli|exe|exec|executable|path|prog|program|tool)$"
+_NAMELESS: Final = (
+    r"(?:^|_)(?:cmd|command|bin|binary|cli|exe|exec|executable|path|prog|program|tool)$"
+)
 _NOT_NAMED: Final = "program"
 _SHORT_NAMES: Final = {
     "compose": "docker-compose",
@@ -97,7 +99,7 @@ def _named(text: str, programs: Programs) -> str:
     found = re.fullmatch(_NAME, text)
     if found is None:
         return _NOT_NAMED
-    plain = re.sub(_NAMELESS, "", found[1].lower().strip("_"))
+    plain = re.sub(_NAMELESS, "", found[1].lower().strip("_")) or _NOT_NAMED
     dashed = plain.replace("_", "-")
     name = _SHORT_NAMES.get(plain, plain)
     return dashed if programs.of(dashed) is not UNKNOWN_PROGRAM else name

@@ -29,6 +29,8 @@ _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 UNREAD: Final = "unread"
 """What an interpreter's language is called that is not understood."""
 _MAX_LINES: Final = 64
+_PROMPT_LINE: Final = r"(?m)^[ \t]{0,9}!([^\n=]{1,4096})$"
+"""What Python's prompts give to a shell."""
 _DROPS: Final = r"(?i)(?:^|[/_.-])(?:drop|wipe|purge|truncate|destroy|nuke|delete_?all)[^/]{0,80}$"
 """Names of files of SQL that say what they do."""
 _DEBUGGER_LINES: Final = (
@@ -299,6 +301,9 @@ def _follow_code(
         simulation.follow_unread(code, command, scope)
         return
     simulation.budget.read(len(code))
+    if language is Language.PYTHON and "!" in code:
+        for line in re.findall(_PROMPT_LINE, code):
+            simulation.run_line(line, command, scope)
     effects = effects_in(code, language)
     for found in re.finditer(_SETS_OWN_VARIABLE, code):
         simulation.note("export", [f"{found[found.lastindex or 0]}="], command)
@@ -487,6 +492,9 @@ def _redis_operations(command: Sequence[str]) -> Found:
         if verb in _REDIS:
             kind, thing = _REDIS[verb]
             given = command[length:]
+            if kind is SqlKind.DELETE_SOME and len(given) == 1 and "$" not in given[0]:
+                # Like a row by its key.
+                return
             if verb == "CONFIG SET" and given and given[0].lower() in _WRITES_A_FILE:
                 kind = SqlKind.FILE_WRITE
             yield SqlOperation(kind, " ".join(given), thing)

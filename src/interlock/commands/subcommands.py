@@ -350,7 +350,7 @@ def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
     texts = [word.text for word in command.invocation.all_values("--eval", "-E")]
     texts.append(command.frame.stdin.text or "")
     named = command.invocation.all_values("-f", "--file", "--makefile")
-    if scope.files and not named:
+    if scope.files and not named and "make" not in command.frame.via:
         named = [*map(literal, _MAKEFILES)]
     texts += [simulation.script(word, command, scope).text or "" for word in named]
     for word in command.argv[1:]:

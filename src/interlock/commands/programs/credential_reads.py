@@ -81,8 +81,11 @@ def _by_verb(invocation: Invocation) -> list[Word]:
 
 
 def _git_words(invocation: Invocation) -> list[Word]:
+    """What a setting names is used: `-c core.sshCommand='ssh -i key'`."""
     verb = invocation.operands[0].text if invocation.operands else ""
-    return _words(invocation, 2) if verb == "grep" else _by_verb(invocation)
+    words = _words(invocation, 2) if verb == "grep" else _by_verb(invocation)
+    settings = invocation.values.get("-c", ())
+    return [word for word in words if word not in settings]
 
 
 def _copied(operands: list[Word]) -> list[Word]:

@@ -20,6 +20,10 @@ _LINES: Final = frozenset(
 _FUNCTION: Final = "BASH_FUNC_"
 """What bash takes a function from: `BASH_FUNC_ls%%=() { line; }`."""
 _LINE_ENDINGS: Final = ("_EDITOR", "_PAGER", "_ASKPASS", "_BROWSER")
+_TAR_HELPER: Final = (
+    r"--(?:checkpoint-action=exec|to-command|use-compress-program|rsh-command)="
+    r"(?:'([^']*)'|\"([^\"]*)\"|(\S+))"
+)
 _EXPANDED: Final = frozenset("ENV BASH_ENV PS0 PS1 PS2 PS4 PROMPT_COMMAND".split())
 _LOADED: Final = frozenset(
     (
@@ -61,6 +65,9 @@ def line_in(name: str, value: str) -> str:
     """Return the command line that a variable gives to a program, if it is such a variable."""
     if name.startswith(_FUNCTION):
         return value.lstrip("() ")
+    if name == "TAR_OPTIONS":
+        found = re.search(_TAR_HELPER, value)
+        return "" if found is None else found[found.lastindex or 0]
     if name not in _LINES and not name.endswith(_LINE_ENDINGS):
         return ""
     # `LESSOPEN='||- command'`.
