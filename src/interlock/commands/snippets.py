@@ -37,6 +37,8 @@ _DEBUGGER_LINES: Final = (
     *("-ex", "-iex", "--ex", "--eval-command", "-eval-command", "-o", "-O", "--one-line"),
 )
 _DEBUGGER_CODE: Final = r"\s{0,9}(?:python-interactive|python|py|pi|script)(?:\s{1,9}--)?\s{1,9}"
+_AWK_RUNS: Final = r"\bsystem\s{0,9}\(|\|\s{0,9}\"(?:/bin/)?(?:ba|da|z|k)?sh\b"
+_AWK_RUNS_VARIABLE: Final = r"\b(\w{1,40})\s{0,9}\|&?\s{0,9}getline|\bsystem\(\s{0,9}(\w{1,40})\b"
 _DEBUGGED: Final = ("--args", "-args", "--")
 _OWN_VARIABLE: Final = r"['\"]?(INTERLOCK_\w{1,40})['\"]?"
 _SETS_OWN_VARIABLE: Final = "|".join(
@@ -157,11 +159,11 @@ def _follow_script(
 
 def _run_sql_client(
     simulation: Simulation, command: Command, client: SqlClient, scope: Scope
-) -> Stream:
+) -> Stream | None:
     """Follow every statement that a client of a database is given."""
     operands = command.invocation.operands
     if client.verbs and not (operands and operands[0].text in client.verbs):
-        return UNSEEN
+        return None
     codes = command.invocation.all_values(*client.code)
     if client.operand is not None:
         codes += operands[client.operand :]
@@ -179,7 +181,7 @@ def _run_sql_client(
         simulation.doubt_input(command)
     for text in texts:
         _follow_sql(simulation, text, command, scope)
-    return UNSEEN
+    return UNSEEN if texts else None
 
 
 def _sql_in_files(
@@ -216,6 +218,16 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     for script in scripts:
         simulation.budget.read(len(script))
         simulation.follow_script(ran_by_awk(script, given, records.text), command, scope)
+        if "/inet" in script and _runs_what_it_reads(script):
+            simulation.note("code", ["socket-shell"], command)
+        if records.labels & REMOTE and re.search(_AWK_RUNS, script):
+            simulation.note_execution(STANDARD_INPUT, REMOTE, command)
+
+
+def _runs_what_it_reads(script: str) -> bool:
+    """Whether an awk script reads a line into a variable, and runs that."""
+    read = set(re.findall(r"\bgetline\s{1,9}(\w{1,40})", script))
+    return any(not read.isdisjoint(each) for each in re.findall(_AWK_RUNS_VARIABLE, script))
 
 
 def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:

@@ -56,7 +56,6 @@ _SOCKETS: Final = frozenset(
 )
 _SOCKET_FUNCTIONS: Final = frozenset({"socket", "connect"})
 _TIES_DESCRIPTORS: Final = frozenset({"dup2", "Dup2", "fdopen", "reopen"})
-_RECEIVES: Final = frozenset("recv recvfrom recv_into receive gets readline readpartial".split())
 _SPAWNS_A_SHELL: Final = "pty.spawn"
 _TIED_BY_A_LINE: Final = ("-i", "<&", ">&", "0<&", "0>&", "1>&")
 _SHELLS: Final = frozenset("sh bash zsh dash ksh ash cmd cmd.exe powershell".split())
@@ -253,7 +252,7 @@ def _socket_shell(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> CodeE
     last_names = {call.callee.rpartition(".")[2] for call in calls}
     tied = not _TIES_DESCRIPTORS.isdisjoint(last_names)
     tied = tied or any(call.callee == _SPAWNS_A_SHELL for call in calls)
-    told = not _RECEIVES.isdisjoint(last_names) and any(map(_runs_what_it_is_told, effects))
+    told = any(map(_runs_what_it_is_told, effects))
     if tied or told or any(map(_is_interactive_shell, effects)):
         host = _host(connections)
         return effect(CallKind.SOCKET_SHELL, connections[0], CodeArgument(host, literal=host != ""))
@@ -266,8 +265,10 @@ def _connects(call: Call) -> bool:
 
 
 def _runs_what_it_is_told(found: CodeEffect) -> bool:
-    runs = found.kind in {CallKind.SHELL, CallKind.ARGV, CallKind.EVAL}
-    return runs and not found.known and not found.target.strip()
+    """Whether a command is run that neither stands in the code nor in the words behind it."""
+    if found.kind not in {CallKind.SHELL, CallKind.ARGV} or found.known or found.target.strip():
+        return False
+    return "argv" not in found.excerpt.lower()
 
 
 def _is_interactive_shell(found: CodeEffect) -> bool:

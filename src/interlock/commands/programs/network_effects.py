@@ -16,6 +16,7 @@ _CURL_DATA: Final = (
     "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"
 ).split()
 _NETWORKS: Final = ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
+_CHECKOUTS: Final = frozenset(("checkout", "co", "export", "clone", "branch"))
 _PUTS: Final = frozenset(("put", "mput", "reput"))
 _STANDARD_INPUT: Final = frozenset(("-", ".", "/dev/stdin"))
 
@@ -50,6 +51,9 @@ def _wget(run: Execution) -> Iterator[Effect]:
         if name == "-O" or name.startswith("--output-d")
     )
     folder = run.invocation.value("-P", "--directory-prefix")
+    if run.invocation.has("-r", "--recursive", "-m", "--mirror"):
+        host = url.text.rpartition("://")[2].partition("/")[0]
+        run.fill(_in_folder(folder, Word(host)), Stream(REMOTE))
     yield from _fetched(run, url, next(named, None) or _in_folder(folder, _last_part(url)))
 
 
@@ -174,6 +178,14 @@ def _gh(run: Execution) -> Iterator[Effect]:
     return iter(())
 
 
+def _checkout(run: Execution) -> Iterator[Effect]:
+    """`svn checkout` and `hg clone` bring folders."""
+    verb, *others = run.operands or [Word("")]
+    if verb.text in _CHECKOUTS and others and is_address(others[0].text):
+        run.fill(others[1] if len(others) > 1 else _last_part(others[0]), Stream(REMOTE))
+    return iter(())
+
+
 def _sftp(run: Execution) -> Iterator[Effect]:
     """`sftp host:file place` fetches; what flows in says what else goes where."""
     source, *others = run.operands or [Word("")]
@@ -244,6 +256,7 @@ NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "copy": _copier,
     "bucket": _bucket,
     "gh": _gh,
+    "checkout": _checkout,
     "sftp": _sftp,
     "openssl": _openssl,
     "tar": _tar,
