@@ -48,6 +48,7 @@ def test_a_console_does_what_its_code_says(line: str, expected: str):
         pytest.param("rails console", id="nothing-flows-in"),
         pytest.param("echo 'DROP TABLE x' | rails server", id="no-client-of-a-database"),
         pytest.param("heroku", id="client-without-a-verb"),
+        pytest.param("echo 'DROP TABLE x' | gcloud auth list", id="client-without-its-option"),
         pytest.param("ruby bin/tool 'User.delete_all'", id="script-that-is-no-console"),
     ],
 )

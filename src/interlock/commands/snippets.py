@@ -165,6 +165,8 @@ def _run_sql_client(
     if client.verbs and not (operands and operands[0].text in client.verbs):
         return None
     codes = command.invocation.all_values(*client.code)
+    if client.only_code and not codes:
+        return None
     if client.operand is not None:
         codes += operands[client.operand :]
     for code in codes:

@@ -71,6 +71,8 @@ class SqlClient(_Entry, frozen=True):
     """Which operand is SQL itself, where one is."""
     verbs: tuple[str, ...] = ()
     """Verbs without which it is no client of a database."""
+    only_code: bool = False
+    """Whether it is none without one of these options either."""
 
 
 class Transparent(_Entry, frozen=True):
