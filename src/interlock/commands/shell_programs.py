@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import DECODED, NOTHING, SHELL, UNSEEN, Stream
+from interlock.commands.shell.provenance import DECODED, NOTHING, REMOTE, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
-from interlock.commands.shell.words import Word, literal
+from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 
 _FOREIGN_CODE: Final = ("-command", "/c", "/k")
+_FOREIGN_VALUES: Final = (
+    *("-executionpolicy", "-ep", "-windowstyle", "-version", "-inputformat", "-outputformat"),
+    *("-configurationname", "-workingdirectory", "-psconsolefile", "-file"),
+)
+_FOREIGN_EVAL: Final = r"(?i)\b(?:iex|invoke-expression)\b|&\s{0,9}\(\[scriptblock\]"
+_FOREIGN_FETCH: Final = (
+    r"(?i)\b(?:iwr|irm|curl|wget|invoke-(?:webrequest|restmethod)|download(?:string|data|file))\b"
+)
 _ENCODED_CODE: Final = ("-encodedcommand", "-ec")
 _FOREIGN_SOCKET: Final = r"(?i)\.Sockets\.TCPClient\b[^\n]{0,4096}\b(?:iex|invoke-expression)\b"
 _SHEBANG: Final = r"#!\s{0,9}(/[^\n]{1,200})"
@@ -58,22 +67,39 @@ def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) ->
     simulation.note_execution(STANDARD_INPUT, stdin.labels, command)
     if stdin.text is not None and (len(command.argv) == 1 or command.argv[-1].text == "-"):
         simulation.run_line(stdin.text, command, scope)
-    for at, word in enumerate(command.argv[1:], 1):
+    at = 1
+    while at < len(command.argv):
+        word = command.argv[at]
         flag = word.text.lower()
-        if len(flag) < 2 or flag[0] not in "-/":
-            continue
+        at += 1
+        is_option = len(flag) > 1 and flag[0] in "-/"
         # Options may be cut short.
-        if any(option.startswith(flag) for option in _ENCODED_CODE):
+        if is_option and any(option.startswith(flag) for option in _ENCODED_CODE):
             simulation.note_execution(word, DECODED, command)
-            line = _decoded("".join([word.text for word in command.argv[at + 1 : at + 2]]))
-            simulation.run_line(line, command, scope)
-        if any(option.startswith(flag) for option in _FOREIGN_CODE):
-            line = " ".join([word.text for word in command.argv[at + 1 :]])
-            if re.search(_FOREIGN_SOCKET, line):
-                simulation.note("code", ["socket-shell"], command)
-            simulation.run_line(line, command, scope)
+            _run_foreign(simulation, command, _decoded(_joined(command.argv[at : at + 1])), scope)
+            at += 1
+        elif is_option and any(option.startswith(flag) for option in _FOREIGN_CODE):
+            _run_foreign(simulation, command, _joined(command.argv[at:]), scope)
+            break
+        elif is_option:
+            at += any(option.startswith(flag) for option in _FOREIGN_VALUES)
+        elif command.program == "powershell":
+            # What is no option is code.
+            _run_foreign(simulation, command, _joined(command.argv[at - 1 :]), scope)
             break
     return UNSEEN
+
+
+def _run_foreign(simulation: Simulation, command: Command, line: str, scope: Scope) -> None:
+    if re.search(_FOREIGN_SOCKET, line):
+        simulation.note("code", ["socket-shell"], command)
+    if re.search(_FOREIGN_EVAL, line) and re.search(_FOREIGN_FETCH, line):
+        simulation.note_execution(unknown("what it fetched"), REMOTE, command)
+    simulation.run_line(line, command, scope)
+
+
+def _joined(words: Sequence[Word]) -> str:
+    return " ".join([word.text for word in words])
 
 
 def _decoded(encoded: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
@@ -28,7 +28,15 @@ from interlock.commands.programs.withheld_values import (
     withholds_values,
     without_handed_on,
 )
-from interlock.commands.programs.wrappers import Inner, guessed_lines, guessed_start, unwrapped
+from interlock.commands.programs.wrappers import (
+    Inner,
+    carried_lines,
+    carries_lines,
+    guessed_lines,
+    guessed_start,
+    unwrapped,
+    values_behind,
+)
 from interlock.commands.run_time_programs import (
     RUN_TIME,
     bare_name,
@@ -359,7 +367,7 @@ class Simulation(Walker):
             self.effects += effects_of(run, known)
             if known.files:
                 self._note_settings(frame.stdin, command)
-            if invocation.values and known.lends_its_values:
+            if invocation.values and (known.lends_its_values or carries_lines(invocation)):
                 self._follow_values(command, known, scope)
         return run
 
@@ -367,12 +375,13 @@ class Simulation(Walker):
         """Follow the options whose values are command lines, or name code to load."""
         invocation = command.invocation
         lines = [word.text for word in invocation.all_values(*known.runs_values)]
-        lines += _behind(invocation, known.runs_behind)
+        lines += values_behind(invocation, known.runs_behind)
+        lines += carried_lines(invocation, known)
         frame = command.frame.fed(UNSEEN).unseen()
         for line in lines:
             self.run_nested(line, scope.outside(), frame, via=command.program)
         loaded = [word.text for word in invocation.all_values(*known.loads_values)]
-        for code in (*loaded, *_behind(invocation, known.loads_behind)):
+        for code in (*loaded, *values_behind(invocation, known.loads_behind)):
             self.give_up(f"it loads code from `{code}`", command.text, asks=True)
 
     def _note_settings(self, stored: Stream, command: Command) -> None:
@@ -565,18 +574,6 @@ class Simulation(Walker):
 
 
 Follow = Callable[[Simulation, Command, Program, Scope], Stream | None]
-
-
-def _behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield what stands behind a mark in the value of an option: `-o ProxyCommand=line`."""
-    for option, beginnings in marks.items():
-        for word in invocation.all_values(option):
-            value = word.text.strip()
-            for beginning in beginnings:
-                if value.lower().startswith(beginning):
-                    rest = value[len(beginning) :].lstrip("= \t")
-                    if rest and rest.lower() != "none":
-                        yield rest
 
 
 def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:

@@ -32,14 +32,14 @@ _SED_TEXT: Final = frozenset("aicrRbtT:")
 _SED_REST: Final = r"[^\n]*"
 _MAKE_SHELL: Final = r"\$[({]shell\s+|!="
 _EDITOR_SHELL: Final = (
-    r"(?m)(?:^|[|:\s])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?"
+    r"(?m)(?:^|[|:\s\"'])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?"
     r"(?:(?:r(?:ead)?|w(?:rite)?|te(?:rminal)?)\s*)?!(.+)"
     r"|(?m:^)\s*te(?:rm(?:inal)?)?\s+(\S.*)"
 )
 _EDITOR_CALLS: Final = (
     r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
     r"|async-shell-command|call-process-shell-command|os\.execute|compile)"
-    r"[\s(]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')"
+    r"[\s(]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|[\[{]([^\]}]*)[\]}])"
 )
 
 
@@ -227,7 +227,11 @@ def ran_by_editor(script: str) -> Iterator[str]:
     for found in re.finditer(_EDITOR_SHELL, script):
         yield found[1] or found[2]
     for found in re.finditer(_EDITOR_CALLS, script):
-        yield (found[1] or found[2] or "").replace('\\"', '"')
+        if found[3]:
+            # A list of words: `{"rm", "-rf", "x"}`.
+            yield re.sub(r"[\"',]+", " ", found[3])
+        else:
+            yield (found[1] or found[2] or "").replace('\\"', '"')
 
 
 def without_calls(code: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
@@ -17,12 +17,16 @@ from interlock.commands.programs.program_tables import (
     Wrapper,
     whole_option,
 )
+from interlock.commands.shell.command import Invocation
 from interlock.commands.shell.words import Word, labels_of, literal, quoted, unknown
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _LINE_OPTIONS: Final = frozenset(
     "-c -lc -e -x --command --cmd --exec --execute --run --shell --sh --wrap".split()
 )
+_CARRYING: Final = ("-cmd", "-command", "_command")
+_TYPED_END: Final = r"(?:\\[nr]|\^M)+$"
+"""How a line that is typed into a terminal is said to end."""
 _SIGNS: Final = _LINE_OPTIONS.union(
     "-- exec execute run shell enter attach do ssh spawn launch".split()
 )
@@ -63,13 +67,41 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
     return _inner(argv, start, wrapper, known)
 
 
+def values_behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield what stands behind a mark in the value of an option: `-o ProxyCommand=line`."""
+    for option, beginnings in marks.items():
+        for word in invocation.all_values(option):
+            value = word.text.strip()
+            for beginning in beginnings:
+                if value.lower().startswith(beginning):
+                    rest = value[len(beginning) :].lstrip("= \t")
+                    if rest and rest.lower() != "none":
+                        yield rest
+
+
+def carries_lines(invocation: Invocation) -> bool:
+    """Whether the name of an option says that its value is a command: `--sendmail-cmd`."""
+    return any(name.endswith(_CARRYING) for name in invocation.values)
+
+
+def carried_lines(invocation: Invocation, known: Program) -> Iterator[str]:
+    """Yield the commands that options carry by their names, but for what is followed otherwise."""
+    if known.sql is not None or known.code is not None:
+        return
+    seen = frozenset(known.runs_values).union(known.wraps.line_options if known.wraps else ())
+    for name, words in invocation.values.items():
+        if name.endswith(_CARRYING) and name not in seen:
+            yield from (word.text for word in words)
+
+
 def guessed_lines(argv: list[Word]) -> Iterator[str]:
     """Yield the command lines among the words of a program of which nothing is known.
 
     They stand behind the options that most programs have for it: `-c 'line'`, `--command=line`.
     """
     for before, word in pairwise(argv):
-        if before.text in _LINE_OPTIONS and " " in word.text:
+        is_line = before.text in _LINE_OPTIONS or before.text.endswith(_CARRYING)
+        if is_line and " " in word.text:
             yield word.text
     for word in argv:
         name, equals, line = word.text.partition("=")
@@ -85,7 +117,8 @@ def guessed_start(program: str, argv: list[Word]) -> int:
     if re.search(_RUNS, program):
         return 1
     signs = (at for at, word in enumerate(argv) if at and word.text in _SIGNS)
-    return next(signs, len(argv)) + 1
+    start = next(signs, len(argv)) + 1
+    return start + (_text_at(argv, start) == "--")
 
 
 def _behind_verbs(program: str, argv: list[Word], programs: Programs) -> tuple[Program, int]:
@@ -147,8 +180,9 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> In
         text = argv[index].text
         if text == "--":
             index += 1
-            break
-        if text in wrapper.clears:
+            if not wrapper.assignments or not _is_assignment(_text_at(argv, index)):
+                break
+        elif text in wrapper.clears:
             # Where home is, is not known any more.
             inner.assignments.append(("HOME", unknown("$HOME")))
             index += 1
@@ -171,6 +205,10 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> In
         else:
             break
     return _filled(inner, argv[index:], wrapper, as_line=as_line)
+
+
+def _text_at(argv: list[Word], index: int) -> str:
+    return argv[index].text if index < len(argv) else ""
 
 
 def _is_chosen(argv: list[Word], index: int, known: Program) -> bool:
@@ -206,7 +244,8 @@ def _plain_program(word: Word, wrapper: Wrapper) -> Word:
 
 def _line(words: list[Word]) -> Word:
     known = all(word.known for word in words)
-    return Word(" ".join([word.text for word in words]), known=known, labels=labels_of(words))
+    text = re.sub(_TYPED_END, "", " ".join([word.text for word in words]))
+    return Word(text, known=known, labels=labels_of(words))
 
 
 def _line_option(

@@ -1,0 +1,133 @@
+"""What git runs on the side: hooks, aliases, helpers and other programs that settings name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from interlock.commands.shell.command import Command
+from interlock.commands.shell.provenance import SECRET, UNSEEN, Stream
+from interlock.commands.shell.scope import Scope
+from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.simulation import Simulation
+
+_GIT_PROGRAMS: Final = (
+    r"core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)"
+    r"|diff\.external|sequence\.editor|interactive\.difffilter|web\.browser|pager\..*"
+    r"|(?:diff|difftool|mergetool|merge|filter|browser|man|gpg|guitool|sendemail|credential|trailer|tar)"
+    r"\.(?:.*\.)?(?:command|cmd|textconv|driver|clean|smudge|process|program|helper|tocmd|cccmd|sendmailcmd|headercmd)"
+    r"|remote\..*\.(?:uploadpack|receivepack)|uploadpack\.packobjectshook|receive\.procreceiverefs"
+)
+_GIT_LOADS: Final = r"core\.hookspath|include(?:if\..*)?\.path|init\.templatedir"
+"""Settings that name folders or files with code, or with more settings."""
+_GIT_COUNT: Final = "GIT_CONFIG_COUNT"
+_GIT_KEY: Final = "GIT_CONFIG_KEY_"
+_GIT_VALUE: Final = "GIT_CONFIG_VALUE_"
+_GREP_PAGER: Final = r"-[a-zA-NP-Z]{0,9}O|--open-files[a-z-]{0,20}="
+_TRANSPORT: Final = r"(?:%.|[^ %])+"
+_GIT_RUN_VALUES: Final = (
+    "-x", "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--tree-filter",
+    "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--parent-filter",
+)  # fmt: skip
+
+_GIT_VERBS: Final = frozenset(
+    "add am apply archive bisect blame branch bundle checkout cherry-pick clean clone commit config"
+    " describe diff fetch format-patch gc grep init log ls-files ls-remote ls-tree merge mv notes"
+    " pull push range-diff rebase reflog remote reset restore rev-list rev-parse revert rm shortlog"
+    " show stash status submodule switch tag worktree".split()
+)
+"""Verbs that git never takes for an alias."""
+
+
+def follow_git(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`git submodule foreach`, `git bisect run`, `git rebase --exec` run what follows."""
+    operands = command.invocation.operands
+    verbs = [word.text for word in operands[:2]]
+    if verbs in (["submodule", "foreach"], ["bisect", "run"]):
+        _run_rest(simulation, command, verbs[1], scope)
+    clones = ("-u",) if verbs[:1] == ["clone"] else ()
+    for value in command.invocation.all_values(*_GIT_RUN_VALUES, *clones):
+        simulation.run_line(value.text, command, scope, via="git rebase --exec")
+    for word in command.argv if verbs[:1] == ["grep"] else ():
+        found = re.match(_GREP_PAGER, word.text)
+        if found is not None:
+            simulation.run_line(word.text[found.end() :], command, scope, via="git grep -O")
+    _follow_settings(simulation, command, scope)
+    _follow_sources(simulation, command, scope)
+
+
+def _follow_settings(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """Follow the settings of a call, and aliases among them."""
+    operands = command.invocation.operands
+    verbs = [word.text for word in operands[:1]]
+    for name, line in _git_settings(command, scope):
+        _git_setting(simulation, name, line, command, scope)
+        if verbs == [name.removeprefix("alias.")] and verbs[0] not in _GIT_VERBS:
+            behind = command.argv[command.argv.index(operands[0]) + 1 :]
+            words = [*map(literal, ("git", *line.text.split())), *behind]
+            simulation.run_words(words, command, scope, via=f"git -c {name}")
+    if verbs == ["config"] and len(operands) > 2:
+        _git_setting(simulation, operands[-2].text, operands[-1], command, scope)
+
+
+def _follow_sources(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """Follow where a copy is taken from: transports that are programs, templates with hooks."""
+    operands = command.invocation.operands
+    verbs = [word.text for word in operands[:1]]
+    for folder in command.invocation.all_values("--template"):
+        if verbs in (["clone"], ["init"]) and folder.text.startswith(("/", "~", "$")):
+            simulation.give_up(f"it loads code from `{folder.text}`", command.text, asks=True)
+    for word in operands:
+        if word.text.startswith("ext::"):
+            simulation.give_up("git is to start a program as a transport", command.text, asks=True)
+            # `% ` is a blank within a word.
+            words = [re.sub("%(.)", r"\1", each) for each in re.findall(_TRANSPORT, word.text[5:])]
+            simulation.run_words([*map(literal, words)], command, scope, via="git ext::")
+
+
+def _git_settings(command: Command, scope: Scope) -> Iterator[tuple[str, Word]]:
+    """Yield the settings that a call of git brings along, by options or by variables."""
+    for value in command.invocation.all_values("-c", "--config"):
+        name = value.text.partition("=")[0]
+        yield name, value.tail(len(name) + 1)
+    for value in command.invocation.all_values("--config-env"):
+        name, _, variable = value.text.rpartition("=")
+        yield name, scope.variables.get(variable, unknown(f"${variable}"))
+    for key, name in list(scope.variables.items()) if _GIT_COUNT in scope.variables else ():
+        if key.startswith(_GIT_KEY):
+            variable = _GIT_VALUE + key.removeprefix(_GIT_KEY)
+            yield name.text, scope.variables.get(variable, unknown(f"${variable}"))
+
+
+def _git_setting(
+    simulation: Simulation, name: str, line: Word, command: Command, scope: Scope
+) -> None:
+    """Follow what a setting makes git run."""
+    plain = name.lower()
+    via = f"git -c {name}"
+    if via in command.frame.via:
+        return
+    is_alias = plain.startswith("alias.")
+    runs = line.text.startswith("!") or re.fullmatch(_GIT_PROGRAMS, plain) is not None
+    if not line.known and (runs or is_alias):
+        reason = f"what `{name}` makes git run is known only at run time"
+        simulation.give_up(reason, command.text, asks=line.text.startswith("$"))
+    if re.fullmatch(_GIT_LOADS, plain) and line.text.startswith(("/", "~", "$", "..")):
+        if line.text != "/dev/null":
+            simulation.give_up(f"it loads code from `{line.text}`", command.text, asks=True)
+    elif runs:
+        # A helper for credentials is told them.
+        secret = plain.startswith("credential.")
+        frame = command.frame.fed(Stream(SECRET) if secret else UNSEEN)
+        simulation.run_nested(line.text.lstrip("!"), scope.outside(), frame, via=via)
+
+
+def _run_rest(simulation: Simulation, command: Command, verb: str, scope: Scope) -> None:
+    """Follow the words behind a verb: one is a shell line, several are a command."""
+    texts = [word.text for word in command.argv]
+    words = [word for word in command.argv[texts.index(verb) + 1 :] if word.text != "--recursive"]
+    if len(words) == 1:
+        simulation.run_line(words[0].text, command, scope, via=f"git {verb}")
+    elif words:
+        simulation.run_words(words, command, scope, via=f"git {verb}")
