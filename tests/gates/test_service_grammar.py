@@ -111,6 +111,13 @@ def test_what_only_looks_or_makes_goes_on(line: str):
         pytest.param("npx -p packages/a tool", 0, id="folder-in-an-option"),
         pytest.param("npx github:a/b", 1, id="repository"),
         pytest.param("go install a.example/x@latest", 1, id="host"),
+        pytest.param("go run ./a --addr a.example/x", 0, id="host-for-what-is-run"),
+        pytest.param("kubectl apply -f=https://a.example/x", 1, id="value-with-a-sign"),
+        pytest.param("curl https://a.example/x | kubectl apply -f -", 1, id="flows-in"),
+        pytest.param("curl a.example/x | kubectl apply --dry-run=client -f -", 0, id="dry-run"),
+        pytest.param("curl https://a.example/x | kubectl apply -f x.yaml", 0, id="other-file"),
+        pytest.param("curl https://a.example/x | kubectl get -f -", 0, id="only-looked-at"),
+        pytest.param("kubectl", 0, id="no-verb"),
     ],
 )
 def test_what_is_installed_is_judged_by_where_it_comes_from(line: str, rules: int):

@@ -372,6 +372,19 @@ def _go(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 
 _GO_PROGRAM: Final = Program(code=Interpreter(language="go"))
+
+
+def _manifest(simulation: Simulation, command: Command, _scope: Scope) -> None:
+    """`kubectl apply -f -`: what flows in is run in the cluster."""
+    given = command.invocation
+    verb = given.operands[0].text if given.operands else ""
+    files = given.all_values("-f", "--filename")
+    if verb in _APPLIES and not given.has("--dry-run") and any(word.text == "-" for word in files):
+        labels = command.frame.stdin.labels & REMOTE
+        simulation.note_execution(STANDARD_INPUT, labels, command)
+
+
+_APPLIES: Final = frozenset(("apply", "create", "replace"))
 _REMOTE_LINES: Final = ["ssm", "send-command"]
 _MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
 _SCRIPT_OPTIONS: Final = ("-e", "--expression", "-D", "--define")
@@ -401,6 +414,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "compiler": _compiler,
     "cloud": _cloud,
     "package": _package,
+    "manifest": _manifest,
     "console": follow_console,
     "go": _go,
 }

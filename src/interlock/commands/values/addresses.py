@@ -25,7 +25,7 @@ NAMES: Final = (OFFICIAL, LOCAL, FORGE, FOREIGN, RAW, SHORTENED, DISGUISED, SHOR
 
 _ADDRESS: Final = r"(?s)(?:.*[\s:@])?([A-Za-z][\w.+-]{0,30})://([^/?#\s,;'\"()<>]*)"
 _SSH: Final = r"(?:[\w.-]{1,60}@)([\w.-]{1,200}):(?!\d{1,5}(?:/|$)).+"
-_SHORT_FORGE: Final = r"(?:github|gitlab|bitbucket|gist|gh|gl|bb|sourcehut):[\w.-]{1,80}/.+"
+_SHORT_FORGE: Final = r"(?:(?:github|gitlab|bitbucket|gist|gh|gl|bb|sourcehut):|github\.com/).+/.+"
 _SHORTHAND: Final = r"[A-Za-z0-9][\w.-]{0,80}/[\w.-]{1,100}(?:#.{0,200})?"
 _HOST: Final = r"([^/?#\s@:]{1,200})(?::\d{1,5})?(?:[/?#].*)?"
 _PATH: Final = ("./", "../", "/", "~", "file:", ".\\")

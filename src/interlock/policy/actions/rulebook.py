@@ -191,7 +191,7 @@ class Matcher:
         """Whether what the command names comes from where the rule is about."""
         rule = self.rule
         options = command.invocation.all_values(*rule.origin_options)
-        found = {origin_of(word.text) for word in options} - {SHORTHAND}
+        found = {origin_of(word.text.lstrip("=")) for word in options} - {SHORTHAND}
         texts = operands[:1] if rule.only_first else operands
         found.update(map(origin_of_host if rule.hosts else origin_of, texts))
         if rule.unless_origins and not found.isdisjoint(rule.unless_origins):
