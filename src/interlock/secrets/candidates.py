@@ -11,12 +11,16 @@ from typing import NamedTuple, assert_never
 import re2
 
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
+from interlock.secrets.randomness import is_counted_up, random_bits
 
 _SHORTEST_PASSWORD = 4
 _LONGEST_PASSWORD = 512
 _SHORTEST_RANDOM = 12
 _SHORTEST_PHRASE = 12
 _LEAST_RANDOM_ENTROPY = 2.9
+_FEWEST_PART_BITS = -3.0
+_PARTS = re2.compile(r"[/.]")
+_UUID = re2.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Candidate(NamedTuple):
@@ -64,6 +68,8 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _is_random_value(candidate)
         case Judge.BASIC:
             taken = _is_login(candidate.secret)
+        case Judge.NEAR:
+            taken = _is_by_chance(rule, candidate)
         case _:
             assert_never(rule.judge)
     return taken and (not rule.least_entropy or _entropy(candidate.secret) >= rule.least_entropy)
@@ -147,6 +153,25 @@ def _is_random_value(candidate: Candidate) -> bool:
         and not _is_password_placeholder(secret)
         and _entropy(secret) >= _LEAST_RANDOM_ENTROPY
     )
+
+
+def _is_by_chance(rule: SecretRule, candidate: Candidate) -> bool:
+    """Tell whether a value beside a name can only have been made by chance."""
+    secret = candidate.secret
+    return (
+        (candidate.is_quoted or candidate.after not in _OPENING)
+        and random_bits(secret) >= rule.min_bits
+        and all(random_bits(part) > _FEWEST_PART_BITS for part in _PARTS.split(secret) if part)
+        and not _is_harmless_name(candidate)
+        and not _is_public(secret)
+        and not _is_password_placeholder(secret)
+        and _entropy(secret) >= _LEAST_RANDOM_ENTROPY
+    )
+
+
+def _is_public(secret: str) -> bool:
+    """Tell whether it is an identifier that says nothing, or digits in order."""
+    return is_counted_up(secret) or _UUID.fullmatch(secret) is not None
 
 
 def _could_be_chosen(candidate: Candidate) -> bool:

@@ -26,6 +26,8 @@ class Judge(enum.Enum):
     """Assigned to a name that is also used for harmless values: only random text counts."""
     BASIC = "basic"
     """Base64 of `user:password`."""
+    NEAR = "near"
+    """Beside one of the names, whatever stands between: only what was made by chance counts."""
 
 
 class Form(enum.Enum):
@@ -55,6 +57,8 @@ class SecretRule(
     """Every match contains one of them: in any spelling, or as it is if it has capitals."""
     judge: Judge = Judge.TOKEN
     min_entropy: float | None = None
+    min_bits: float = 10.0
+    """How many bits must speak for chance beside a name."""
     severity: Severity = Severity.CRITICAL
     remediation: str = ""
     example: str | tuple[str, ...] = ()
@@ -143,7 +147,7 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 _NAMED_ENTROPY: Final = 2.5
-_CONTEXT_JUDGES: Final = frozenset({Judge.PASSWORD, Judge.RANDOM, Judge.BASIC})
+_CONTEXT_JUDGES: Final = frozenset({Judge.PASSWORD, Judge.RANDOM, Judge.BASIC, Judge.NEAR})
 
 SECRET = "secret"  # noqa: S105 - the name of a group
 """Groups whose name starts so hold the credential; the first one that took part counts."""

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import re2
 
 from interlock.errors import PolicyError
-from interlock.secrets.credential_rules import SECRET, SecretRule
+from interlock.secrets.candidate_search import PatternSearch, Work, compiled, options
+from interlock.secrets.credential_rules import Judge, SecretRule
+from interlock.secrets.proximity import NearSearch
 
-_FEW_MATCHES = 1_000
-_BYTES_PER_MATCH = 32
-_FEW_CANDIDATES = 2_000
-_BYTES_PER_CANDIDATE = 16
-_FEW_ATTEMPTS = 2_000
-_BYTES_PER_ATTEMPT = 16
-_DENSE = 8
-_QUOTES = b"\\\"'`"
 _SHORT_TEXT = 2048
-_BRIEF_TEXT = 256
 _SHORT_NAME = 64
 _REMEMBERED = 1024
 _CHEAP_LOOKS = 8
@@ -60,7 +52,7 @@ class SecretScanner:
         self._rules = tuple(
             rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)
         )
-        self._searches: dict[int, _Search] = {}
+        self._searches: dict[int, PatternSearch | NearSearch] = {}
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
@@ -88,18 +80,17 @@ class SecretScanner:
         rules: set[int] = set()
         for keyword in self._literals.present(data):
             rules.update(self._rules_of[keyword])
-        work = _Work(len(data))
+        work = Work(len(data))
         if not rules:
             return _merged(self._own_matches(data, work)) if self._own else []
         searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
         found: list[SecretMatch] = []
         for search in searches:
-            for match in search.matches(data, work):
-                start, end = search.span(match, data)
+            for start, end, key_start in search.found(data, work):
                 if start == end:
                     continue
                 work.candidates += 1
-                if self._is_credential(search.rule, text, (start, end), match.start()):
+                if self._is_credential(search.rule, text, (start, end), key_start):
                     work.matches += 1
                     found.append(SecretMatch(search.rule, start, end))
                 if work.is_over:
@@ -110,7 +101,7 @@ class SecretScanner:
             found += self._own_matches(data, work)
         return _merged(found) if found else found
 
-    def _own_matches(self, data: bytes, work: _Work) -> list[SecretMatch]:
+    def _own_matches(self, data: bytes, work: Work) -> list[SecretMatch]:
         found: list[SecretMatch] = []
         for pattern in self._own:
             for match in pattern.finditer(data):
@@ -123,9 +114,11 @@ class SecretScanner:
                     return [SecretMatch(_OWN, 0, len(data))]
         return found
 
-    def _search(self, index: int) -> _Search:
+    def _search(self, index: int) -> PatternSearch | NearSearch:
         # Compiled on first use: a process that scans one short text needs a handful of rules.
-        search = self._searches[index] = _Search(self._rules[index])
+        rule = self._rules[index]
+        is_near = rule.judge is Judge.NEAR
+        search = self._searches[index] = NearSearch(rule) if is_near else PatternSearch(rule)
         return search
 
     def _is_credential(
@@ -145,95 +138,6 @@ class SecretScanner:
         return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
 
 
-class _Work:
-    """What was done for one text, and how much there may be of it: so much for each byte."""
-
-    def __init__(self, size: int) -> None:
-        self.attempts = self.candidates = self.matches = 0
-        self._most_attempts = _FEW_ATTEMPTS + size // _BYTES_PER_ATTEMPT
-        self._most_candidates = _FEW_CANDIDATES + size // _BYTES_PER_CANDIDATE
-        self._most_matches = _FEW_MATCHES + size // _BYTES_PER_MATCH
-
-    @property
-    def is_over(self) -> bool:
-        return (
-            self.attempts > self._most_attempts
-            or self.candidates > self._most_candidates
-            or self.matches > self._most_matches
-        )
-
-
-class _Search:
-    """A rule's pattern, ready to run."""
-
-    def __init__(self, rule: SecretRule) -> None:
-        self.rule = rule
-        self.pattern = _compiled(rule.regex)
-        self._begins = _beginning(rule)
-        self._may_overlap = _may_overlap([head.lower() for head in rule.beginnings])
-        names = self.pattern.groupindex.items()
-        named = [index for name, index in names if name.decode("ascii").startswith(SECRET)]
-        self._groups = sorted(named) or [min(1, self.pattern.groups)]
-
-    def matches(self, data: bytes, work: _Work) -> Iterator[re2.Match[bytes]]:
-        """Yield every match, the leftmost first and none within another.
-
-        Where it is known what a match begins with, it is tried there and nowhere else: a pattern
-        that counts is slow wherever it could have begun at many places before. In a few words it
-        cannot have.
-        """
-        most = _FEW_ATTEMPTS + len(data) // _DENSE
-        begins = self._begins if len(data) > _BRIEF_TEXT else None
-        starts = None if begins is None else list(islice(self._starts(begins, data), most))
-        if starts is None or len(starts) == most:
-            yield from self.pattern.finditer(data)
-            return
-        done = 0
-        for start in starts:
-            if start < done:
-                continue
-            work.attempts += 1
-            if work.is_over:
-                return
-            match = self.pattern.match(data, start)
-            if match is not None:
-                done = match.end()
-                yield match
-
-    def _starts(self, begins: re2.Regexp[bytes], data: bytes) -> Iterator[int]:
-        """Yield where a match may begin."""
-        if not self._may_overlap:
-            yield from (found.start() for found in begins.finditer(data))
-            return
-        found = begins.search(data)
-        while found is not None:
-            yield found.start()
-            found = begins.search(data, found.start() + 1)
-
-    def span(self, match: re2.Match[bytes], data: bytes) -> tuple[int, int]:
-        """Return start and end of the credential in a match, without the quotes before it."""
-        taken = (match.span(group) for group in self._groups)
-        start, end = next((span for span in taken if span[0] >= 0), match.span())
-        while start < end and data[start] in _QUOTES:
-            start += 1
-        return start, end
-
-
-def _beginning(rule: SecretRule) -> re2.Regexp[bytes] | None:
-    """Return what finds where a match may begin: heads without capitals stand for any spelling."""
-    heads = [
-        f"(?i:{re2.escape(head)})" if head.islower() else re2.escape(head)
-        for head in sorted(rule.beginnings)
-    ]
-    return _compiled("|".join(heads)) if heads else None
-
-
-def _may_overlap(heads: Sequence[str]) -> bool:
-    """Whether one of them may begin within another."""
-    rests = {head[start:] for head in heads for start in range(1, len(head))}
-    return any(rest.startswith(head) or head.startswith(rest) for rest in rests for head in heads)
-
-
 def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> list[list[int]]:
     places = {keyword: place for place, keyword in enumerate(keywords)}
     table: list[list[int]] = [[] for _ in keywords]
@@ -245,7 +149,7 @@ def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> lis
 
 def _policy_pattern(key: str, pattern: str) -> re2.Regexp[bytes]:
     try:
-        return _compiled(pattern)
+        return compiled(pattern)
     except (re2.error, UnicodeEncodeError) as error:
         raise PolicyError(
             [f"`secrets.{key}`: `{pattern}` is not a pattern in RE2 syntax and ASCII"]
@@ -277,18 +181,6 @@ def _text_as_bytes(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def _options() -> re2.Options:
-    chosen = re2.Options()
-    chosen.encoding = re2.Options.Encoding.LATIN1
-    chosen.log_errors = False
-    return chosen
-
-
-def _compiled(pattern: str) -> re2.Regexp[bytes]:
-    """Compile an ASCII pattern; raise re2.error or UnicodeEncodeError."""
-    return re2.compile(pattern.encode("ascii"), _options())
-
-
 class LiteralSet:
     """Which of many ASCII literals stand in a text: with capitals as they are, or in any case."""
 
@@ -309,10 +201,10 @@ class LiteralSet:
         return sorted(self._set.Match(data) or ())
 
     def _built(self) -> re2.Set:
-        options = _options()
+        chosen = options()
         # Where a text holds many of them, what was learnt of it must not be forgotten at once.
-        options.max_mem = _SET_BYTES
-        literals = re2.Set.SearchSet(options)
+        chosen.max_mem = _SET_BYTES
+        literals = re2.Set.SearchSet(chosen)
         for literal in self._literals:
             pattern = re2.escape(literal)
             literals.Add(b"(?i:%b)" % pattern if literal.islower() else pattern)

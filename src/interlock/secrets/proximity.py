@@ -1,0 +1,99 @@
+"""Which random values stand beside a word for credentials, whatever stands between them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import re2
+
+from interlock.secrets.candidate_search import Found, Work, compiled
+from interlock.secrets.credential_rules import SecretRule
+from interlock.secrets.randomness import is_hexadecimal, random_bits
+
+_FARTHEST: Final = 72
+_WIDEST_GAP: Final = 48
+_FEWEST_BITS_AFAR: Final = 20.0
+_MOST_WORDS_BETWEEN: Final = 2
+
+# No word or number holds these: what is looked at further begins here.
+_UNLIKE_WORDS: Final = (
+    r"(?:[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]|[A-Za-z]{14}"
+    r"|[0-9][!#%@$^&*~][A-Za-z]|[a-z][!#%@$^&*~][0-9])"
+)
+_VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
+_WORD: Final = compiled(r"[A-Za-z0-9]+")
+_NEXT_FIELD: Final = frozenset(b";&,")
+
+_JOINS: Final = frozenset(
+    b"is was are be equals equal to as set val value values string str text here my the a this new"
+    b" now current following key keys token secret password pass code bearer basic apikey api auth"
+    b" access export const let var final static public private b r f u rb br td tr th li dd dt code"
+    b" pre span div p i b em strong tt samp kbd n t quot nbsp amp lt gt x27 x22 u0022 22 20 3d 3a"
+    b" default data".split()
+)
+"""What says nothing of its own between a name and its value: helping words and markup."""
+
+_NOT_ITS_OWN: Final = frozenset(
+    b"hash hashed sha sha1 sha256 sha512 md5 digest checksum fingerprint id ids uuid guid commit"
+    b" file path url uri endpoint host name names user username email length size count type"
+    b" version revision rev branch tag ref expires expiry date time field class import from return"
+    b" if in not and or with line test public certificate cert algorithm alg kid signature etag"
+    b" index row column model image build release serial thumbprint integrity".split()
+)
+"""What a value between may belong to instead."""
+
+
+class NearSearch:
+    """Finds values that stand beside the words of a rule."""
+
+    def __init__(self, rule: SecretRule) -> None:
+        self.rule = rule
+        words = "|".join(rule.named)
+        ends = r"s?(?:[_.\-]?(?:prod|production|dev|staging|live|test|value|string|[0-9]{1,3}))?"
+        self._places = compiled(
+            rf"(?i:{words})(?:[^\n]*|[^A-Za-z0-9\n]*\n[^A-Za-z0-9\n]*){_UNLIKE_WORDS}"
+        )
+        self._last_word = compiled(rf"(?is).*({words}){ends}")
+
+    def found(self, data: bytes, work: Work) -> Iterator[Found]:
+        """Yield values with where the word before them begins."""
+        place = self._places.search(data)
+        while place is not None:
+            end = data.find(b"\n", place.end())
+            end = len(data) if end < 0 else end
+            for value in _VALUE.finditer(data, place.start(), end):
+                word = self._word_before(data, value)
+                if word >= 0:
+                    yield Found(*value.span(), word)
+                work.attempts += 1
+                if work.is_over:
+                    return
+            place = self._places.search(data, end)
+
+    def _word_before(self, data: bytes, value: re2.Match[bytes]) -> int:
+        """Return where the nearest word begins that a value belongs to; -1 where none does."""
+        start = value.start()
+        window = data[max(0, start - _FARTHEST) : start]
+        last = self._last_word.match(window)
+        if last is None:
+            return -1
+        gap = window[last.end() :]
+        if not gap or len(gap) > _WIDEST_GAP or gap[:1].isalnum() or gap.count(b"\n") > 1:
+            return -1
+        between = [word.group().lower() for word in _WORD.finditer(gap)]
+        strange = [word for word in between if word not in _JOINS]
+        if strange and not self._reaches(gap, strange, value.group().decode("latin-1")):
+            return -1
+        return start - len(window) + last.start(1)
+
+    def _reaches(self, gap: bytes, strange: Sequence[bytes], value: str) -> bool:
+        """Tell whether a value is so random that a word or two between do not matter."""
+        return (
+            len(strange) <= _MOST_WORDS_BETWEEN
+            and _NEXT_FIELD.isdisjoint(gap)
+            and b". " not in gap
+            and _NOT_ITS_OWN.isdisjoint(strange)
+            and not is_hexadecimal(value)
+            and random_bits(value) >= self.rule.min_bits + _FEWEST_BITS_AFAR
+        )
