@@ -19,8 +19,18 @@ _SHORTEST_RANDOM = 12
 _SHORTEST_PHRASE = 12
 _LEAST_RANDOM_ENTROPY = 2.9
 _FEWEST_PART_BITS = -3.0
-_PARTS = re2.compile(r"[/.]")
-_UUID = re2.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# Identifiers as such, and those of OpenPGP keys.
+_PUBLIC_ID = re2.compile(
+    r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|[0-9A-F]{16}|[0-9A-F]{40}"
+)
+# How public keys begin in DER and in SSH's format.
+_PUBLIC_KEYS = tuple(
+    "MFkwEw MHYwEA MIIBIj MIICIj MIGfMA MCowBQ AAAAB3Nza AAAAC3Nza AAAAE2Vj".split()
+)
+_MADE_BY_CHANCE = 10.0
+_MOST_DIGITS = 0.85
+_NAMED_BY_A_PERSON = 4.0
+"""Below so many bits something that holds digits is a name: of a type, a model, a version."""
 
 
 class Candidate(NamedTuple):
@@ -55,8 +65,24 @@ _OPENING = ("(", "[", "{", ".")
 _CLOSING = (")", ",")
 
 
+# Examples of the standards and manuals that everybody copies: OAuth (RFC 5849, 6749, 6750), HTTP
+# (RFC 7617), WebSocket (RFC 6455), JSON Web Tokens (RFC 7519), AWS, Stripe.
+_DOCUMENTED = frozenset(
+    "dpf43f3p2l4k3l03 kd94hf93k423kf44 nnch734d00sl2jdk pfkkdhi9sl3r4s00 hh5s93j4hdidpola"
+    " hdhd0244k9j7ao03 jjd999tj88uiths3 djr9rjt0jd78jf88 9djdj82h48djs9d2 kkk9d7dh3k39sjv7"
+    " j49sk3j29djd dh893hdasih9 2YotnFZFEjr1zCsicMWpAA tGzv3JOkF0XG5Qx2TlKWIA gX1fBat3bV"
+    " SplxlOBeZQQYbYS6WxSbIA czZCaGRSa3F0MzpnWDFmQmF0M2JW 7Fjfp0ZBr1KtDRbnfVdmIw mF_9.B5f-4.1JqM"
+    " QWxhZGRpbjpvcGVuIHNlc2FtZQ== dGhlIHNhbXBsZSBub25jZQ== x3JJHMbDL1EzLkh9GBhXDw=="
+    " sk_test_4eC39HqLyjWDarjtT1zdp7dc sk_test_BQokikJOvBiI2HlWgH4olfQ2 s6BhdRkqt3"
+    " eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwia"
+    "WF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c".split()
+)
+
+
 def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
     """Tell whether the rule's judge takes the candidate for real."""
+    if candidate.secret in _DOCUMENTED:
+        return False
     match rule.judge:
         case Judge.ALWAYS:
             taken = _starts_freely(rule, candidate)
@@ -69,7 +95,7 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
         case Judge.BASIC:
             taken = _is_login(candidate.secret)
         case Judge.NEAR:
-            taken = _is_by_chance(rule, candidate)
+            taken = _is_by_chance(candidate)
         case _:
             assert_never(rule.judge)
     return taken and (not rule.least_entropy or _entropy(candidate.secret) >= rule.least_entropy)
@@ -129,7 +155,7 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
         return True
     kinds = _kinds_of(secret)
     if _DIGIT in kinds:
-        return False
+        return rule.form is Form.NAMED and random_bits(secret) < 0
     return _changes(kinds) < len(secret) / 3 or _is_identifier(kinds)
 
 
@@ -148,20 +174,21 @@ def _is_random_value(candidate: Candidate) -> bool:
         return False
     return (
         (candidate.is_quoted or candidate.after not in _OPENING)
-        and _is_disordered(_kinds_of(secret))
+        and random_bits(secret)
+        >= (_NAMED_BY_A_PERSON if _is_disordered(_kinds_of(secret)) else _MADE_BY_CHANCE)
         and not _is_harmless_name(candidate)
         and not _is_password_placeholder(secret)
         and _entropy(secret) >= _LEAST_RANDOM_ENTROPY
     )
 
 
-def _is_by_chance(rule: SecretRule, candidate: Candidate) -> bool:
+def _is_by_chance(candidate: Candidate) -> bool:
     """Tell whether a value beside a name can only have been made by chance."""
     secret = candidate.secret
     return (
         (candidate.is_quoted or candidate.after not in _OPENING)
-        and random_bits(secret) >= rule.min_bits
-        and all(random_bits(part) > _FEWEST_PART_BITS for part in _PARTS.split(secret) if part)
+        and random_bits(secret) >= _MADE_BY_CHANCE
+        and min(map(random_bits, secret.replace("/", ".").split("."))) > _FEWEST_PART_BITS
         and not _is_harmless_name(candidate)
         and not _is_public(secret)
         and not _is_password_placeholder(secret)
@@ -170,20 +197,33 @@ def _is_by_chance(rule: SecretRule, candidate: Candidate) -> bool:
 
 
 def _is_public(secret: str) -> bool:
-    """Tell whether it is an identifier that says nothing, or digits in order."""
-    return is_counted_up(secret) or _UUID.fullmatch(secret) is not None
+    """Tell whether it is an identifier, a number, a public key or counted up: nothing to hide."""
+    return (
+        is_counted_up(secret)
+        or _kinds_of(secret).count(_DIGIT) >= _MOST_DIGITS * len(secret)
+        or _PUBLIC_ID.fullmatch(secret) is not None
+        or secret.startswith(_PUBLIC_KEYS)
+    )
 
 
 def _could_be_chosen(candidate: Candidate) -> bool:
     """Tell whether it mixes kinds of characters, or is a passphrase where one may stand."""
     secret = candidate.secret
     if candidate.is_quoted:
-        return _mixes(secret) or _is_run_of_words(secret)
+        return _mixes(secret) or (_is_run_of_words(secret) and not _is_macro(candidate))
     if candidate.after in _OPENING or _is_path_segment(candidate):
         return False
     if candidate.after in _CLOSING:
         return len(secret) >= _SHORTEST_RANDOM and _changes(_kinds_of(secret)) >= 4
-    return _mixes(secret) or (_fills_line(candidate) and _is_run_of_words(secret))
+    if _mixes(secret) or random_bits(secret) >= _MADE_BY_CHANCE:
+        return True
+    return _fills_line(candidate) and _is_run_of_words(secret)
+
+
+def _is_macro(candidate: Candidate) -> bool:
+    """Tell whether it is handed to a macro, such as `SOME_PASS("..")` in a compiler."""
+    name = candidate.text[candidate.key_start : candidate.start]
+    return name.isupper() and "(" in name
 
 
 def _is_login(secret: str) -> bool:
@@ -208,7 +248,8 @@ def _is_disordered(kinds: bytes) -> bool:
 _HARMLESS_NAMES = tuple(
     "page nextpage next continuation cancel cancellation csrf xsrf sync cursor resume public"
     " primary foreign partition sort cache idempotency invalidation etag pad eos bos mask special"
-    " stop unk dedup deduplication request sig host object index hot".split()
+    " stop unk dedup deduplication request sig host object index hot websocket publickey recv"
+    " badge.svg?".split()
 )
 
 

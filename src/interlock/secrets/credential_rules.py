@@ -57,8 +57,6 @@ class SecretRule(
     """Every match contains one of them: in any spelling, or as it is if it has capitals."""
     judge: Judge = Judge.TOKEN
     min_entropy: float | None = None
-    min_bits: float = 10.0
-    """How many bits must speak for chance beside a name."""
     severity: Severity = Severity.CRITICAL
     remediation: str = ""
     example: str | tuple[str, ...] = ()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
-
-import re2
 
 from interlock.secrets.candidate_search import Found, Work, compiled
 from interlock.secrets.credential_rules import SecretRule
@@ -13,7 +12,10 @@ from interlock.secrets.randomness import is_hexadecimal, random_bits
 
 _FARTHEST: Final = 72
 _WIDEST_GAP: Final = 48
-_FEWEST_BITS_AFAR: Final = 20.0
+_BITS_AFAR: Final = 30.0
+_BITS_BESIDE_SHORT_WORD: Final = 14.0
+_SHORT_WORD: Final = 4
+"""So many letters with the sign before them, as in `_key`, have many other meanings."""
 _MOST_WORDS_BETWEEN: Final = 2
 
 # No word or number holds these: what is looked at further begins here.
@@ -21,9 +23,15 @@ _UNLIKE_WORDS: Final = (
     r"(?:[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]|[A-Za-z]{14}"
     r"|[0-9][!#%@$^&*~][A-Za-z]|[a-z][!#%@$^&*~][0-9])"
 )
+_UNLIKE_WORD: Final = compiled(_UNLIKE_WORDS)
 _VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
-_WORD: Final = compiled(r"[A-Za-z0-9]+")
+# A gap is a few characters, for which the machinery of RE2 costs more than the search.
+_WORD: Final = re.compile(rb"[a-z0-9]+")
+_REST_OF_NAME: Final = re.compile(rb"[_.\-][a-z0-9]+(?:[_.\-][a-z0-9]+)*")
+_ENTITY: Final = re.compile(rb"&(?:[a-z]{2,4}|#x?[0-9a-f]{2,4});")
 _NEXT_FIELD: Final = frozenset(b";&,")
+_NEXT_PAIR: Final = frozenset(b";&")
+_ASSIGNS: Final = frozenset(b":=>|{")
 
 _JOINS: Final = frozenset(
     b"is was are be equals equal to as set val value values string str text here my the a this new"
@@ -48,9 +56,10 @@ class NearSearch:
     """Finds values that stand beside the words of a rule."""
 
     def __init__(self, rule: SecretRule) -> None:
+        """Take a rule whose names are the words."""
         self.rule = rule
         words = "|".join(rule.named)
-        ends = r"s?(?:[_.\-]?(?:prod|production|dev|staging|live|test|value|string|[0-9]{1,3}))?"
+        ends = r"s?(?:[_.\-]?(?:prod|production|dev|staging|live|value|val|string|[0-9]{1,3}))?"
         self._places = compiled(
             rf"(?i:{words})(?:[^\n]*|[^A-Za-z0-9\n]*\n[^A-Za-z0-9\n]*){_UNLIKE_WORDS}"
         )
@@ -63,37 +72,61 @@ class NearSearch:
             end = data.find(b"\n", place.end())
             end = len(data) if end < 0 else end
             for value in _VALUE.finditer(data, place.start(), end):
-                word = self._word_before(data, value)
-                if word >= 0:
-                    yield Found(*value.span(), word)
+                start, stop = value.span()
+                if _UNLIKE_WORD.search(data[start:stop]) is None:
+                    continue
                 work.attempts += 1
                 if work.is_over:
                     return
+                word = self._word_before(data, start, data[start:stop].decode("latin-1"))
+                if word >= 0:
+                    yield Found(start, stop, word)
             place = self._places.search(data, end)
 
-    def _word_before(self, data: bytes, value: re2.Match[bytes]) -> int:
+    def _word_before(self, data: bytes, start: int, value: str) -> int:
         """Return where the nearest word begins that a value belongs to; -1 where none does."""
-        start = value.start()
         window = data[max(0, start - _FARTHEST) : start]
         last = self._last_word.match(window)
         if last is None:
             return -1
-        gap = window[last.end() :]
-        if not gap or len(gap) > _WIDEST_GAP or gap[:1].isalnum() or gap.count(b"\n") > 1:
+        gap = window[last.end() :].lower()
+        if b"&" in gap:
+            gap = _ENTITY.sub(b" ", gap)
+        if not _is_gap(gap):
             return -1
-        between = [word.group().lower() for word in _WORD.finditer(gap)]
-        strange = [word for word in between if word not in _JOINS]
-        if strange and not self._reaches(gap, strange, value.group().decode("latin-1")):
+        first, end = last.span(1)
+        if end - first <= _SHORT_WORD and random_bits(value) < _BITS_BESIDE_SHORT_WORD:
             return -1
-        return start - len(window) + last.start(1)
+        strange = _strange_words(gap)
+        if strange and not _reaches(value, gap, strange):
+            return -1
+        return start - len(window) + first
 
-    def _reaches(self, gap: bytes, strange: Sequence[bytes], value: str) -> bool:
-        """Tell whether a value is so random that a word or two between do not matter."""
-        return (
-            len(strange) <= _MOST_WORDS_BETWEEN
-            and _NEXT_FIELD.isdisjoint(gap)
-            and b". " not in gap
-            and _NOT_ITS_OWN.isdisjoint(strange)
-            and not is_hexadecimal(value)
-            and random_bits(value) >= self.rule.min_bits + _FEWEST_BITS_AFAR
-        )
+
+def _reaches(value: str, gap: bytes, strange: Sequence[bytes]) -> bool:
+    """Tell whether a value is so random that a word or two between do not matter."""
+    return (
+        len(strange) <= _MOST_WORDS_BETWEEN
+        and _NEXT_FIELD.isdisjoint(gap)
+        and b". " not in gap
+        and _NOT_ITS_OWN.isdisjoint(strange)
+        and not is_hexadecimal(value)
+        and random_bits(value) >= _BITS_AFAR
+    )
+
+
+def _is_gap(gap: bytes) -> bool:
+    """Tell whether what stands between a word and a value leaves them together."""
+    if not gap or len(gap) > _WIDEST_GAP or gap[:1].isalnum() or not _NEXT_PAIR.isdisjoint(gap):
+        return False
+    lines = gap.count(b"\n")
+    return not lines or (lines == 1 and not _ASSIGNS.isdisjoint(gap))
+
+
+def _strange_words(gap: bytes) -> list[bytes]:
+    """Return the words in a gap that may say what else a value is, all of a longer name."""
+    name = _REST_OF_NAME.match(gap)
+    at = 0 if name is None else name.end()
+    return _WORD.findall(gap[:at]) + [
+        each for each in _WORD.findall(gap[at:]) if each not in _JOINS
+    ]

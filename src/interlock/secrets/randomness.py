@@ -7,6 +7,9 @@ throwing dice is evidence that dice were thrown, in bits; it grows with the leng
 
 from __future__ import annotations
 
+import math
+import re
+from itertools import pairwise
 from typing import Final
 
 # How surprising each symbol is after each other one, in quarters of a bit from `0` on: counted in
@@ -45,6 +48,10 @@ _SURPRISES: Final = (
 _DIGIT: Final = 26
 _OTHER: Final = 27
 _QUARTERS: Final = 4
+_SIGNS: Final = b"!#$^*~%"
+_ENCODED: Final = re.compile(rb"%[0-9A-Fa-f]{2}")
+_SIGN_BITS: Final = 6.0
+"""What a sign says that no name holds, beside what stands for the other signs."""
 
 _UPPER, _LOWER, _NEITHER = b"ulo"
 _CASE_SURPRISES: Final = {
@@ -52,11 +59,10 @@ _CASE_SURPRISES: Final = {
     (_NEITHER, _UPPER): 5, (_NEITHER, _LOWER): 3,
 }  # fmt: skip
 
-# What a letter and a digit cost, in quarters of a bit, where all characters are equally likely.
-_IN_HEX: Final = 16.0, 2.7
-_IN_LETTERS: Final = 18.8, 0.0
-_IN_ONE_CASE: Final = 20.7, 7.4
-_IN_BOTH_CASES: Final = 19.8, 10.5
+_LETTERS: Final = 26
+_HEX_LETTERS: Final = 6
+_MOST_DIGITS: Final = 10 / 16
+"""The largest share of digits that chance makes, in hexadecimal: more are a number or a date."""
 _OTHER_COST: Final = 24.0
 
 
@@ -64,19 +70,21 @@ def random_bits(text: str) -> float:
     """Return how many bits speak for chance; below nothing, they speak for a person."""
     data = text.encode("latin-1", "replace")
     symbols = data.translate(_SYMBOLS)
-    surprise = sum(map(_PAIRS.__getitem__, zip(symbols, symbols[1:], strict=False)))
+    surprise = sum(map(_PAIRS.__getitem__, pairwise(symbols)))
     rest = symbols[1:]
     digits, others = rest.count(_DIGIT), rest.count(_OTHER)
     letters = len(rest) - digits - others
     cases = data.translate(_CASES)
     is_mixed = _UPPER in cases and _LOWER in cases
-    letter, digit = _costs(data, is_mixed=is_mixed, has_digits=_DIGIT in symbols)
-    chance = letters * letter + digits * digit + others * _OTHER_COST
+    chance = _cost_of_chance(letters, digits, is_hex=is_hexadecimal(text))
+    chance += others * _OTHER_COST
     if is_mixed:
-        pairs = zip(cases, cases[1:], strict=False)
-        surprise += sum(_CASE_SURPRISES[pair] for pair in pairs if pair[1] != _NEITHER)
+        surprise += sum(_CASE_SURPRISES.get(pair, 0) for pair in pairwise(cases))
         chance += letters * _QUARTERS
-    return (surprise - chance) / _QUARTERS
+    signs = len(data) - len(data.translate(None, _SIGNS))
+    if signs and b"%" in data:
+        signs -= len(_ENCODED.findall(data))
+    return (surprise - chance) / _QUARTERS + signs * _SIGN_BITS
 
 
 def is_hexadecimal(text: str) -> bool:
@@ -87,16 +95,18 @@ def is_hexadecimal(text: str) -> bool:
 def is_counted_up(text: str) -> bool:
     """Tell whether characters repeat or follow their neighbours, as in `0123` and `aabbcc`."""
     data = text.encode("latin-1", "replace")
-    steps = sum(0 <= after - before <= 1 for before, after in zip(data, data[1:], strict=False))
+    steps = sum(0 <= after - before <= 1 for before, after in pairwise(data))
     return steps > 0.35 * len(data)
 
 
-def _costs(data: bytes, *, is_mixed: bool, has_digits: bool) -> tuple[float, float]:
-    if not has_digits:
-        return _IN_LETTERS
-    if is_hexadecimal(data.decode("latin-1")):
-        return _IN_HEX
-    return _IN_BOTH_CASES if is_mixed else _IN_ONE_CASE
+def _cost_of_chance(letters: int, digits: int, *, is_hex: bool) -> float:
+    """Return what so many letters and digits cost where each of their kind is equally likely."""
+    if not digits:
+        return letters * _QUARTERS * math.log2(_LETTERS)
+    share = min(digits / (letters + digits), _MOST_DIGITS)
+    alphabet = _HEX_LETTERS if is_hex else _LETTERS
+    letter = math.log2(alphabet / (1 - share))
+    return _QUARTERS * (letters * letter - digits * math.log2(share))
 
 
 def _symbol(code: int) -> int:
