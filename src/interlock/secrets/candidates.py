@@ -29,6 +29,7 @@ _PUBLIC_KEYS = tuple(
 )
 _MADE_BY_CHANCE = 10.0
 _MOST_DIGITS = 0.85
+_SHORTEST_LONG_NAME = 18
 _NAMED_BY_A_PERSON = 4.0
 """Below so many bits something that holds digits is a name: of a type, a model, a version."""
 
@@ -153,9 +154,11 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
         return False
     if rule.form is Form.NAMED and candidate.after in _OPENING:
         return True
+    if rule.form is Form.NAMED:
+        return random_bits(secret) < 0
     kinds = _kinds_of(secret)
     if _DIGIT in kinds:
-        return rule.form is Form.NAMED and random_bits(secret) < 0
+        return False
     return _changes(kinds) < len(secret) / 3 or _is_identifier(kinds)
 
 
@@ -165,7 +168,21 @@ def _is_password(candidate: Candidate) -> bool:
         return False
     if not _could_be_chosen(candidate):
         return False
-    return not _is_identifier(_kinds_of(secret)) and not _is_password_placeholder(secret)
+    return (
+        not _is_identifier(_kinds_of(secret))
+        and not _is_long_name(secret)
+        and not _is_password_placeholder(secret)
+    )
+
+
+def _is_long_name(secret: str) -> bool:
+    """Tell whether it is put together from words, of a class or a release: nobody types that."""
+    return (
+        len(secret) >= _SHORTEST_LONG_NAME
+        and _SIGN not in _kinds_of(secret)
+        and _mixes(secret)
+        and random_bits(secret) < -_NAMED_BY_A_PERSON
+    )
 
 
 def _is_random_value(candidate: Candidate) -> bool:
@@ -345,6 +362,7 @@ def _is_token_placeholder(secret: str) -> bool:
         _holds_any(lowered, _TOKEN_FILLERS)
         or len(set(lowered[-16:])) < 4
         or _repeats_itself(secret)
+        or (len(secret) >= 16 and is_counted_up(secret))
     )
 
 

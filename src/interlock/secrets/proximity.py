@@ -14,6 +14,7 @@ _FARTHEST: Final = 72
 _WIDEST_GAP: Final = 48
 _BITS_AFAR: Final = 30.0
 _BITS_BESIDE_SHORT_WORD: Final = 14.0
+_SHORTEST_LONG: Final = 12
 _SHORT_WORD: Final = 4
 """So many letters with the sign before them, as in `_key`, have many other meanings."""
 _MOST_WORDS_BETWEEN: Final = 2
@@ -21,7 +22,7 @@ _MOST_WORDS_BETWEEN: Final = 2
 # No word or number holds these: what is looked at further begins here.
 _UNLIKE_WORDS: Final = (
     r"(?:[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]|[A-Za-z]{14}"
-    r"|[0-9][!#%@$^&*~][A-Za-z]|[a-z][!#%@$^&*~][0-9])"
+    r"|[A-Za-z0-9][!#%$^*~][A-Za-z0-9])"
 )
 _UNLIKE_WORD: Final = compiled(_UNLIKE_WORDS)
 _VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
@@ -95,12 +96,17 @@ class NearSearch:
         if not _is_gap(gap):
             return -1
         first, end = last.span(1)
-        if end - first <= _SHORT_WORD and random_bits(value) < _BITS_BESIDE_SHORT_WORD:
+        if end - first <= _SHORT_WORD and not _is_long(value):
             return -1
         strange = _strange_words(gap)
         if strange and not _reaches(value, gap, strange):
             return -1
         return start - len(window) + first
+
+
+def _is_long(value: str) -> bool:
+    """Tell whether a value says more than a short word before it."""
+    return len(value) >= _SHORTEST_LONG and random_bits(value) >= _BITS_BESIDE_SHORT_WORD
 
 
 def _reaches(value: str, gap: bytes, strange: Sequence[bytes]) -> bool:
