@@ -266,7 +266,7 @@ _HARMLESS_NAMES = tuple(
     "page nextpage next continuation cancel cancellation csrf xsrf sync cursor resume public"
     " primary foreign partition sort cache idempotency invalidation etag pad eos bos mask special"
     " stop unk dedup deduplication request sig host object index hot websocket publickey recv"
-    " badge.svg?".split()
+    " badge.svg badge.svg?".split()
 )
 
 

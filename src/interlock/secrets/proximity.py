@@ -22,7 +22,7 @@ _MOST_WORDS_BETWEEN: Final = 2
 # No word or number holds these: what is looked at further begins here.
 _UNLIKE_WORDS: Final = (
     r"(?:[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]|[A-Za-z]{14}"
-    r"|[A-Za-z0-9][!#%$^*~][A-Za-z0-9])"
+    r"|[a-z][A-Z][a-z]{1,2}[A-Z][a-z]|[A-Za-z0-9][!#%$^*~][A-Za-z0-9])"
 )
 _UNLIKE_WORD: Final = compiled(_UNLIKE_WORDS)
 _VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
@@ -39,7 +39,7 @@ _JOINS: Final = frozenset(
     b" now current following key keys token secret password pass code bearer basic apikey api auth"
     b" access export const let var final static public private b r f u rb br td tr th li dd dt code"
     b" pre span div p i b em strong tt samp kbd n t quot nbsp amp lt gt x27 x22 u0022 22 20 3d 3a"
-    b" default data".split()
+    b" default data for of our your on prod production staging dev development live sandbox".split()
 )
 """What says nothing of its own between a name and its value: helping words and markup."""
 
@@ -61,9 +61,7 @@ class NearSearch:
         self.rule = rule
         words = "|".join(rule.named)
         ends = r"s?(?:[_.\-]?(?:prod|production|dev|staging|live|value|val|string|[0-9]{1,3}))?"
-        self._places = compiled(
-            rf"(?i:{words})(?:[^\n]*|[^A-Za-z0-9\n]*\n[^A-Za-z0-9\n]*){_UNLIKE_WORDS}"
-        )
+        self._places = compiled(rf"(?i:{words})(?:[^A-Za-z0-9\n]*\n)?[^\n]*{_UNLIKE_WORDS}")
         self._last_word = compiled(rf"(?is).*({words}){ends}")
 
     def found(self, data: bytes, work: Work) -> Iterator[Found]:
