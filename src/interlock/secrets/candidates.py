@@ -152,14 +152,12 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
     secret = candidate.secret
     if rule.form is Form.TOKEN and not rule.least_entropy:
         return False
-    if rule.form is Form.NAMED and candidate.after in _OPENING:
+    is_named = rule.form is Form.NAMED
+    if is_named and candidate.after in _OPENING:
         return True
-    if rule.form is Form.NAMED:
-        return random_bits(secret) < 0
-    kinds = _kinds_of(secret)
-    if _DIGIT in kinds:
+    if not is_named and _DIGIT in _kinds_of(secret):
         return False
-    return _changes(kinds) < len(secret) / 3 or _is_identifier(kinds)
+    return random_bits(secret) < 0 or is_counted_up(secret)
 
 
 def _is_password(candidate: Candidate) -> bool:
@@ -362,7 +360,6 @@ def _is_token_placeholder(secret: str) -> bool:
         _holds_any(lowered, _TOKEN_FILLERS)
         or len(set(lowered[-16:])) < 4
         or _repeats_itself(secret)
-        or (len(secret) >= 16 and is_counted_up(secret))
     )
 
 

@@ -64,6 +64,9 @@ _HEX_LETTERS: Final = 6
 _MOST_DIGITS: Final = 10 / 16
 """The largest share of digits that chance makes, in hexadecimal: more are a number or a date."""
 _OTHER_COST: Final = 24.0
+_MOST_STEPS: Final = 0.35
+_FEW_CHARACTERS: Final = 24
+"""Among fewer, neighbours follow each other by chance."""
 
 
 def random_bits(text: str) -> float:
@@ -96,7 +99,7 @@ def is_counted_up(text: str) -> bool:
     """Tell whether characters repeat or follow their neighbours, as in `0123` and `aabbcc`."""
     data = text.encode("latin-1", "replace")
     steps = sum(0 <= after - before <= 1 for before, after in pairwise(data))
-    return steps > 0.35 * len(data)
+    return steps > _MOST_STEPS * max(len(data), _FEW_CHARACTERS)
 
 
 def _cost_of_chance(letters: int, digits: int, *, is_hex: bool) -> float:
