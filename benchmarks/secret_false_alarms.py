@@ -21,6 +21,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -85,13 +86,15 @@ def main() -> None:
     options = _options()
     scanner = SecretScanner(load_rules())
     lines, alarms, texts = Lines(), list[Alarm](), 0
-    for source in _sources(_folders(options.also, only=options.only)):
-        texts += 1
-        alarms += alarms_in(source, scanner, lines)
-        if texts % _EVERY == 0:
-            _progress(f"{lines.count:,} lines of {texts:,} texts, {len(alarms):,} alarms")
-        if lines.count >= options.limit:
-            break
+    # Whoever has waited long enough is told what was read until then.
+    with suppress(KeyboardInterrupt):
+        for source in _sources(_folders(options.also, only=options.only)):
+            texts += 1
+            alarms += alarms_in(source, scanner, lines)
+            if texts % _EVERY == 0:
+                _progress(f"{lines.count:,} lines of {texts:,} texts, {len(alarms):,} alarms")
+            if lines.count >= options.limit:
+                break
     _progress("")
     for said in report(lines.count, texts, alarms, options.sample):
         print(said)
@@ -120,8 +123,9 @@ def report(read: int, texts: int, alarms: Sequence[Alarm], sample: int) -> Itera
         yield f"fewer than {_WANTED:,}: name more folders with --also"
     elsewhere = [alarm for alarm in alarms if not alarm.is_tried]
     for what, some in (("all", alarms), ("outside tests and examples", elsewhere)):
-        share = f"{1e6 * len(some) / max(1, read):.1f} in a million"
-        yield f"alarms, {what}: {len(some):,}, {share} ({Rate(len(some), read)})"
+        low, high = (f"{1e6 * end:.1f}" for end in Rate(len(some), read).interval)
+        share = f"{1e6 * len(some) / max(1, read):.1f} in a million lines"
+        yield f"alarms, {what}: {len(some):,}, {share} ({low} to {high})"
     for rule, count in Counter(alarm.rule for alarm in alarms).most_common():
         apart = sum(alarm.rule == rule for alarm in elsewhere)
         yield f"{count:6,} ({apart:,} elsewhere)  {rule}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rates import Rate
+from rates import rate
 from secret_accuracy import is_found
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -119,19 +119,20 @@ class Made(NamedTuple):
 
 def main() -> None:
     found = [(each, is_found(each.text)) for each in secrets()]
-    print(f"found: {Rate.of(hit for _, hit in found)}")
-    for what, name in ((lambda each: each.way, "written"), (lambda each: each.value, "the value")):
-        for kind in dict.fromkeys(what(each) for each, _ in found):
-            print(f"  {name}, {kind}: {Rate.of(hit for each, hit in found if what(each) == kind)}")
+    print(rate("found", [hit for _, hit in found]))
+    for place, name in ((1, "written"), (2, "the value")):
+        for kind in dict.fromkeys(each[place] for each, _ in found):
+            print(rate(f"  {name}, {kind}", [hit for each, hit in found if each[place] == kind]))
     for name, rows in (("harmless values", harmless_values()), ("digests", digests())):
         taken = [(each, is_found(each.text)) for each in rows]
-        print(f"{name} taken for one: {Rate.of(hit for _, hit in taken)}")
-        for each, hit in taken:
-            if hit and "--show" in sys.argv:
-                print(f"  {each.text}")
-    for each, hit in found:
-        if not hit and "--show" in sys.argv:
-            print(f"missed  {each.way} | {each.value} | {each.text}")
+        print(rate(f"{name} taken for one", [hit for _, hit in taken]))
+        _show("  taken", [each for each, hit in taken if hit])
+    _show("missed", [each for each, hit in found if not hit])
+
+
+def _show(what: str, rows: Sequence[Made]) -> None:
+    for each in rows if "--show" in sys.argv else ():
+        print(f"{what}  {each.way} | {each.value} | {each.text}")
 
 
 def secrets() -> list[Made]:

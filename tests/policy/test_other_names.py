@@ -14,6 +14,11 @@ _GATE = '[[reviews.gates]]\nid = "tests"\ncriteria = ["every test passes"]\n'
     ("other", "ours"),
     [
         ('secretPatterns = ["ACME-[0-9]{4}"]', '[secrets]\npatterns = ["ACME-[0-9]{4}"]'),
+        (
+            '[[secrets.patterns]]\nname = "badge"\npattern = "A[0-9]"\n'
+            '[[secrets.patterns]]\npattern = "B"',
+            '[secrets]\npatterns = ["A[0-9]", "B"]',
+        ),
         ("diffSizeThreshold = 7", "[diff-size]\nthreshold = 7"),
         ("auto_continue.enabled = false", "[stops]\nauto-continue = false"),
         (
@@ -79,6 +84,8 @@ def test_a_project_may_use_them_and_only_tighten() -> None:
         ("auto_continue.zzz = true", "auto_continue.zzz: unknown key"),
         ("auto_continue = true", "auto_continue: unknown key"),
         ("secretPatterns = 3", "secrets.patterns: `3` is a whole number; expected a list"),
+        ('[[secrets.patterns]]\nname = "badge"', "secrets.patterns[0]"),
+        ('[[secrets.patterns]]\npattern = "A"\ncolour = "red"', "secrets.patterns[0]"),
         ('secretPatterns = ["A"]\nsecrets = 3', "secrets: `3` is a whole number; expected a table"),
         (
             f"{_GATE}max-attempts = 2\nretry_config = {{ max_attempts = 3 }}",

@@ -13,7 +13,7 @@ _NUMBER = "Heron-4711"
 _PLACE = "quiet harbour"
 _POLICY = f"""
 [secrets]
-patterns = ["Heron-[0-9]{{4}}", "we meet at the ({_PLACE.split()[0]} [a-z]+)"]
+patterns = ["Heron-[0-9]{{4}}", "we meet at the ({_PLACE.split(maxsplit=1)[0]} [a-z]+)"]
 """
 _SAID = f"see {_NUMBER}; we meet at the {_PLACE} tonight"
 _ACTIONS: dict[str, dict[str, object]] = {

@@ -340,7 +340,8 @@ class Secrets(Section, title="Credentials"):
         default=(),
         more=(
             "Looked for in commands, parameters and content, and kept out of everything that is"
-            " recorded. Where a pattern has a group, that is the secret."
+            " recorded. Where a pattern has a group, that is the secret. A table for each,"
+            ' `[[secrets.patterns]]` with `pattern = "..."` and a `name` for people, says the same.'
         ),
         example='patterns = ["ACME-[0-9A-F]{16}"]',
     )

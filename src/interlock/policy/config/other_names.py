@@ -6,7 +6,7 @@ Two names for one thing are no mistake as long as they say the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from interlock.policy.config.complaints import is_table, joined, nearest, suggestion
 
@@ -24,6 +24,11 @@ OTHER_KEYS: Final = {
     **{f"{_AUTO_CONTINUE}.{name}": path for name, path in _AUTO_CONTINUE_KEYS.items()},
 }
 """Keys of a policy by another name."""
+
+OWN_PATTERNS: Final = "secrets.patterns"
+PATTERN: Final = "pattern"
+PATTERN_FIELDS: Final = frozenset((PATTERN, "name"))
+"""What a pattern may say that is a table of its own: what it is, and what it is for."""
 
 
 class Doubt(NamedTuple):
@@ -50,6 +55,7 @@ def policy_in_our_names(table: Mapping[str, object]) -> tuple[dict[str, object],
         keys = ours.setdefault(section, {})
         if is_table(keys) and keys.setdefault(name, value) != value:
             doubts.append(Doubt(other, f"`{path}` says something else: keep that one", path))
+    _make_plain(ours)
     rest = ours.get(_AUTO_CONTINUE)
     if is_table(rest):
         del ours[_AUTO_CONTINUE]
@@ -62,3 +68,17 @@ def policy_in_our_names(table: Mapping[str, object]) -> tuple[dict[str, object],
             for name in rest
         ]
     return ours, doubts
+
+
+def _make_plain(ours: Mapping[str, object]) -> None:
+    """Put the pattern itself in the place of a table that holds one."""
+    section, _, name = OWN_PATTERNS.partition(".")
+    keys = ours.get(section)
+    if is_table(keys) and isinstance(patterns := keys.get(name), list):
+        entries = cast("list[object]", patterns)
+        keys[name] = [
+            entry[PATTERN]
+            if is_table(entry) and PATTERN in entry and PATTERN_FIELDS.issuperset(entry)
+            else entry
+            for entry in entries
+        ]

@@ -45,7 +45,12 @@ from interlock.policy.config.key import (
     in_short,
 )
 from interlock.policy.config.layers import in_dollars, profile_value
-from interlock.policy.config.other_names import OTHER_KEYS
+from interlock.policy.config.other_names import (
+    OTHER_KEYS,
+    OWN_PATTERNS,
+    PATTERN,
+    PATTERN_FIELDS,
+)
 from interlock.policy.config.parser import EXAMPLE_KEYS, REVIEW_GATES, expected
 from interlock.policy.config.stop_section import PROFILES
 
@@ -487,7 +492,16 @@ def _key_schema(key: Key, lists: Lists) -> Schema:
         return {**described, **_entries_schema(key.shape)}
     default = _written_default(key, lists)
     known = {} if default is None else {"default": msgspec.json.decode(notation(default))}
-    return {**described, **_setting_schema(key.shape), **known}
+    schema = _setting_schema(key.shape)
+    if key.path == OWN_PATTERNS:
+        schema = {**schema, "items": {"oneOf": [schema["items"], _pattern_table(schema["items"])]}}
+    return {**described, **schema, **known}
+
+
+def _pattern_table(pattern: object) -> Schema:
+    """Return a pattern as a table of its own, which may say what it is for."""
+    fields: Schema = {name: {"type": "string"} for name in sorted(PATTERN_FIELDS)}
+    return {**_closed_object({**fields, PATTERN: pattern}), "required": [PATTERN]}
 
 
 def _setting_schema(shape: Setting) -> Schema:
