@@ -103,7 +103,7 @@ def test_attributes_and_functions(line: str, words: list[str]):
         ("find x -name y | while read -r A; do rm $A; done", ["?x/y"]),
         ("find x y -name z | while read -r A; do rm $A; done", ["?$A"]),
         ("read -n 1 A <<< xy; rm $A", ["?$A"]),
-        ("IFS=,; read -r A <<< x,y; rm $A", ["?$A"]),
+        ("IFS=,; read -r A <<< x,y; rm $A", ["x", "y"]),
         ("IFS=,; read -r A <<< xy; rm $A", ["xy"]),
         ("IFS=; read -r A <<< ' x'; rm \"$A\"", [" x"]),
         ("printf '' | { read -r A; rm a$A; }", ["a"]),

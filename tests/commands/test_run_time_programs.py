@@ -27,6 +27,8 @@ _DOUBT = "what it runs is known only at run time"
         ("$X volume rm x", "docker volume rm x"),
         ("$X 'DROP TABLE t'", "psql -c 'DROP TABLE t'"),
         ("$X -n rm x", "rm x"),
+        ("$DC down -v", "docker-compose down -v"),
+        ("$SHELL_OF_DB <<< 'DROP TABLE t'", "sql drop table t"),
         ("$SUDO rm x", "rm x"),
         ("$ROOT/bin/rm x", "rm x"),
     ],
@@ -37,9 +39,29 @@ def test_what_a_program_may_be_is_followed(line: str, command: str):
     assert any(each == command or each.endswith(f"/{command}") for each in found)
 
 
-@pytest.mark.parametrize("line", ["$X -Rx a b", "$X --recursive", "$X -r --out=b"])
+@pytest.mark.parametrize("line", ["$X -Rx a b", "$X --recursive", "$X -r --out=b", "$X -r a -f b"])
 def test_other_options_than_its_own_are_not_a_deletion(line: str):
     assert not [effect for effect in effects_in(line) if effect.startswith("delete")]
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("IFS=, read -ra C <<< 'rm,-r,x'; \"${C[@]}\"", "rm -r x"),
+        ("IFS=. read a b <<< 'rm.x.y'; $a $b", "rm x.y"),
+        ("IFS=. read a <<< 'rm.x'; $a", "rm.x"),
+        ("IFS=, read a <<< rm; $a x", "rm x"),
+        ("IFS=, read a b <<< 'rm,'; $a x", "?$a x"),
+        ("IFS=', ' read a b <<< 'rm,x'; $a x", "?$a x"),
+        ("IFS=, mapfile -t C <<< rm; ${C[0]} x", "rm x"),
+    ],
+)
+def test_what_is_read_with_its_own_marks_is_known(line: str, command: str):
+    assert command in commands_in(line)
+
+
+def test_marks_for_reading_do_not_stay():
+    assert "rm a,b" in commands_in("X=a,b; IFS=, read -r y <<< z; rm $X")
 
 
 def test_a_variable_named_after_a_program_is_that_program_only():
@@ -80,6 +102,10 @@ def test_a_guess_asks_where_the_command_itself_is_refused():
         "redis-cli $C",
         'bash <<< "$X"',
         'awk "$PROGRAM" f',
+        "psql x <<E\n$Q\nE",
+        "python3 - <<E\n$CODE\nE",
+        'expect -c "$X"',
+        'pwsh -File "$F"',
         'vim -c "$X" f',
     ],
 )
@@ -100,6 +126,9 @@ def test_code_that_another_command_prints_is_doubted(line: str):
         'psql -c "SELECT $N"',
         'cat a | psql -c "COPY t FROM STDIN"',
         "psql < dump.sql",
+        "psql x <<E\nSELECT $X\nE",
+        "pwsh -File",
+        "pwsh -File build.ps1",
         "mongosh --eval 'db.stats()'",
         "redis-cli get $KEY",
         "vim -c 'set nu' f",

@@ -23,6 +23,7 @@ _NAMELESS: Final = (
 _NOT_NAMED: Final = "program"
 _SHORT_NAMES: Final = {
     "compose": "docker-compose",
+    "dc": "docker-compose",
     "mongo": "mongosh",
     "pg": "psql",
     "postgres": "psql",
@@ -85,13 +86,15 @@ def is_only_variables(text: str) -> bool:
     )
 
 
-def candidates(argv: Sequence[Word], programs: Programs) -> Iterator[list[Word]]:
+def candidates(argv: Sequence[Word], programs: Programs, *, is_fed: bool) -> Iterator[list[Word]]:
     """Yield the commands that the words may be: by the variable's name, or by what they say."""
     name = _named(argv[0].text, programs)
     rest = list(argv[1:])
     yield [literal(name), *rest]
     if programs.of(name) is UNKNOWN_PROGRAM:
         yield from _by_arguments(rest)
+        if is_fed:
+            yield [literal("psql")]
 
 
 def _named(text: str, programs: Programs) -> str:
@@ -101,8 +104,8 @@ def _named(text: str, programs: Programs) -> str:
         return _NOT_NAMED
     plain = re.sub(_NAMELESS, "", found[1].lower().strip("_")) or _NOT_NAMED
     dashed = plain.replace("_", "-")
-    name = _SHORT_NAMES.get(plain, plain)
-    return dashed if programs.of(dashed) is not UNKNOWN_PROGRAM else name
+    known = dashed if programs.of(dashed) is not UNKNOWN_PROGRAM else plain
+    return _SHORT_NAMES.get(plain, known)
 
 
 def _by_arguments(rest: list[Word]) -> Iterator[list[Word]]:
@@ -110,7 +113,8 @@ def _by_arguments(rest: list[Word]) -> Iterator[list[Word]]:
     options = [text for text in texts if text[:1] == "-"]
     operands = [word for word in rest if word.text[:1] != "-"]
     if any(re.match(_RECURSIVE, option) for option in options):
-        if all(re.fullmatch(_REMOVES, option) for option in options):
+        is_in_front = texts[: len(options)] == options
+        if is_in_front and all(re.fullmatch(_REMOVES, option) for option in options):
             yield [literal("rm"), *rest]
         if operands and re.fullmatch(_MODE, operands[0].text):
             yield [literal("chmod"), *rest]

@@ -145,11 +145,24 @@ def _line_read(
     if not newline and not line:
         return []
     if not set(ifs.text) <= set(" \t\n"):
-        return None if any(char in line for char in ifs.text) else [line]
+        return _divided(line, ifs.text, count)
     if not ifs.text:
         return [line]
     line = line.strip(ifs.text)
     return line.split(None, -1 if count is None else count - 1)
+
+
+def _divided(line: str, ifs: str, count: int | None) -> list[str] | None:
+    """Return what stands between characters that are no blanks; None where blanks are among them.
+
+    A mark at the end may count or not, which is not worked out.
+    """
+    if not any(char in line for char in ifs):
+        return [line]
+    if any(char.isspace() for char in ifs) or line[-1] in ifs:
+        return None
+    fields = re.split(f"[{re.escape(ifs)}]", line, maxsplit=0 if count is None else count - 1)
+    return fields if count != 1 else [line]
 
 
 def _value(name: str, text: str | None, origin: Stream) -> Word:

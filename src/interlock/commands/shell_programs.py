@@ -17,7 +17,7 @@ from interlock.commands.simulation import Simulation
 _FOREIGN_CODE: Final = ("-command", "/c", "/k")
 _FOREIGN_VALUES: Final = (
     *("-executionpolicy", "-ep", "-windowstyle", "-version", "-inputformat", "-outputformat"),
-    *("-configurationname", "-workingdirectory", "-psconsolefile", "-file"),
+    *("-configurationname", "-workingdirectory", "-psconsolefile"),
 )
 _FOREIGN_EVAL: Final = r"(?i)\b(?:iex|invoke-expression)\b|&\s{0,9}\(\[scriptblock\]"
 _FOREIGN_FETCH: Final = (
@@ -80,6 +80,10 @@ def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) ->
             at += 1
         elif is_option and any(option.startswith(flag) for option in _FOREIGN_CODE):
             _run_foreign(simulation, command, _joined(command.argv[at:]), scope)
+            break
+        elif is_option and "-file".startswith(flag):
+            for file in command.argv[at : at + 1]:
+                simulation.doubt(file, command)
             break
         elif is_option:
             at += any(option.startswith(flag) for option in _FOREIGN_VALUES)

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
+from msgspec.structs import replace
+
 from interlock.commands.program_input import STANDARD_INPUT, shows, waits_for_lines
 from interlock.commands.programs.environment import is_expanded, line_in, loads
 from interlock.commands.programs.execution import Execution
@@ -79,6 +81,7 @@ _DECIDES: Final = frozenset(
 """Verbs of Interlock's own program that are a person's, or have some that are."""
 _MAX_GUESSES: Final = 3
 _LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
+_READERS: Final = frozenset(("read", "mapfile", "readarray"))
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
@@ -152,6 +155,10 @@ class Simulation(Walker):
             if simple.redirects and simple.takes_output:
                 frame = frame.unseen()
             printed = self.resolve(simple.argv, simple, inner, frame)
+            if inner is not scope and simple.argv[0].text in _READERS:
+                # What is read stays, what was set for reading does not: `IFS=, read -r a b`.
+                inner.own_names |= {name for name, _ in simple.assignments}
+                scope.take_over(inner, maybe=frame.maybe)
         return self._written(simple, printed, scope, frame) if simple.redirects else printed
 
     def note_assignment(
@@ -256,7 +263,8 @@ class Simulation(Walker):
         """Follow what a program may be that only the run decides; return its output's origin."""
         inner = frame.deeper().behind(RUN_TIME)
         labels = 0
-        for words in candidates(argv, self.programs):
+        is_fed = frame.stdin.text is not None
+        for words in candidates(argv, self.programs, is_fed=is_fed):
             again = SimpleCommand(words, simple.text)
             labels |= self._follow_program(words, again, scope.outside(), inner).labels
         return Stream(labels)
@@ -468,9 +476,9 @@ class Simulation(Walker):
         unseen = stdin.text is None and not stdin.labels & ~_UNLABELLED
         if command.frame.piped and (unseen or stdin.labels & MANY):
             self.give_up("it runs what another command prints", command.text)
-        for redirect in command.redirects if unseen else ():
-            if redirect.operator in {"<", "<<<"}:
-                self.doubt(redirect.target, command)
+        for redirect in command.redirects if unseen or not stdin.exact else ():
+            if redirect.operator in {"<", "<<<", "<<"}:
+                self.doubt(replace(redirect.target, known=False), command)
 
     def script(self, source: Word, command: Command, scope: Scope) -> Stream:
         """Return what a script holds that is named: a file, standard input, or a descriptor."""

@@ -177,10 +177,10 @@ def _run_sql_client(
     if not any(texts):
         # Where the line itself holds the statements, what flows in is data.
         simulation.note_execution(STANDARD_INPUT, stdin.labels & REMOTE, command)
+    if not texts:
+        simulation.doubt_input(command)
     if stdin.text is not None:
         texts.append(stdin.text)
-    elif not texts:
-        simulation.doubt_input(command)
     for text in texts:
         _follow_sql(simulation, text, command, scope)
     return UNSEEN if texts else None

@@ -310,7 +310,10 @@ def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
 
 def _expect(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`expect` starts programs by `spawn`, and types what it sends into them; Tcl by `exec`."""
-    scripts = [word.text for word in command.invocation.all_values("-c")]
+    codes = command.invocation.all_values("-c")
+    for code in codes:
+        simulation.doubt(code, command)
+    scripts = [code.text for code in codes]
     files = [simulation.script(word, command, scope) for word in command.invocation.operands[:1]]
     scripts += [held.text or "" for held in files]
     if command.program != "expect":

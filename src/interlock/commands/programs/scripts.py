@@ -33,8 +33,8 @@ _SED_REST: Final = r"[^\n]*"
 _MAKE_SHELL: Final = r"\$[({]shell\s+|!="
 _EDITOR_SHELL: Final = (
     r"(?m)(?:^|[|:\s\"'])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?"
-    r"(?:(?:r(?:ead)?|w(?:rite)?|te(?:rminal)?)\s*)?!(.+)"
-    r"|(?m:^)\s*te(?:rm(?:inal)?)?\s+(\S.*)"
+    r"(?:(?:r(?:ead)?|w(?:rite)?|t(?:e|erminal))\s*)?!(.+)"
+    r"|(?m:^)\s*t(?:e|erm|erminal)\s+(\S.*)"
 )
 _EDITOR_CALLS: Final = (
     r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
