@@ -469,6 +469,10 @@ REMOTE_DELETES = [
     "Base.metadata.drop_all(engine)",
     "octokit.repos.delete({owner, repo})",
     "mongo.db.drop_database('x')",
+    "stripe.subscriptions.cancel('s1')",
+    "client.revoke_token('t')",
+    "gateway.transaction.void('t1')",
+    "User.objects.filter().delete()",
 ]
 
 

@@ -163,9 +163,11 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _is_destructive(self, request: Request) -> bool:
         """Whether the method, the address or the body of a request destroys something."""
-        if request.method in _DESTROYING or any(
-            mark in request.path.lower() for mark in self.request_marks
-        ):
+        if any(mark in request.path.lower() for mark in self.request_marks):
+            return True
+        if request.is_tried_out:
+            return False
+        if request.method in _DESTROYING:
             return True
         verbs = self.delete_verbs
         if not request.is_local:

@@ -9,12 +9,15 @@ import msgspec
 from interlock.commands.shell.command import Command, Invocation
 
 _ADDRESS: Final = (
-    r"(?:\w{1,20}://)?(?:[^/@\s]*@)?(\[[0-9A-Fa-f:.]*\]|[^/:?#\s]*)(?::\d{1,5})?(/[^?#]*)?"
+    r"(?:\w{1,20}://)?(?:[^/@\s]*@)?(\[[0-9A-Fa-f:.]*\]|[^/:?#\s]*)(?::(\d{1,5}))?(/[^?#]*)?"
 )
 _LOCAL: Final = (
     r"|localhost|.*\.localhost|.*\.local|host\.docker\.internal|127\..*|0\.0\.0\.0|\[::1?\]"
 )
 _ID: Final = r".*\d.*|.*[$<{%].*"
+_PORTS_OF_DEVELOPMENT: Final = frozenset(
+    "3000 3001 3002 3003 4000 4200 4321 5000 5001 5173 5174 8000 8787 8888".split()
+)
 _METHODS: Final = frozenset("GET HEAD OPTIONS POST PUT PATCH DELETE PURGE".split())
 _READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _CURL_DATA: Final = (
@@ -32,7 +35,9 @@ class Request(msgspec.Struct, frozen=True):
     steps: tuple[str, ...] = ()
     bodies: tuple[str, ...] = ()
     is_local: bool = False
-    """Whether it goes to this machine: what is being built there may be tried out."""
+    """Whether it goes to this machine."""
+    is_tried_out: bool = False
+    """Whether it goes to a port of this machine where only what is being built answers."""
 
 
 def request_of(command: Command) -> Request | None:
@@ -99,10 +104,11 @@ def _api(invocation: Invocation) -> Request | None:
 def _request(method: str, urls: Sequence[str], bodies: Sequence[str]) -> Request:
     """Read the first address; others are most likely values of options that are not known."""
     found = re.match(_ADDRESS, urls[0]) if urls else None
-    host, path = (found[1].lower(), found[2] or "") if found else ("", "")
+    host, port, path = (found[1].lower(), found[2], found[3] or "") if found else ("", "", "")
     steps = tuple(part for part in path.split("/") if part and not re.fullmatch(_ID, part))
     is_local = found is not None and re.fullmatch(_LOCAL, host) is not None
-    return Request(method.upper(), path, steps, tuple(bodies), is_local)
+    is_tried_out = is_local and port in _PORTS_OF_DEVELOPMENT
+    return Request(method.upper(), path, steps, tuple(bodies), is_local, is_tried_out)
 
 
 def _texts(invocation: Invocation, names: Sequence[str]) -> list[str]:
