@@ -190,10 +190,14 @@ class Matcher:
     def _origins_fit(self, command: Command, operands: Sequence[str]) -> bool:
         """Whether what the command names comes from where the rule is about."""
         rule = self.rule
-        options = command.invocation.all_values(*rule.origin_options)
-        found = {origin_of(word.text.lstrip("=")) for word in options} - {SHORTHAND}
+        found: set[str] = set()
+        if rule.origin_options and command.invocation.values:
+            options = command.invocation.all_values(*rule.origin_options)
+            found.update(origin_of(word.text.lstrip("=")) for word in options)
+            found.discard(SHORTHAND)
         texts = operands[:1] if rule.only_first else operands
-        found.update(map(origin_of_host if rule.hosts else origin_of, texts))
+        addresses = [text for text in texts if "/" in text or ":" in text]
+        found.update(map(origin_of_host if rule.hosts else origin_of, addresses))
         if rule.unless_origins and not found.isdisjoint(rule.unless_origins):
             return not found.isdisjoint(ELSEWHERE)
         wanted = rule.origins or rule.hosts

@@ -10,6 +10,7 @@ from interlock.commands.shell.command import Command
 from interlock.policy.actions.service_requests import REQUESTERS, Request, request_of
 
 _LOOKED_AT: Final = 5
+_SEPARATORS: Final = str.maketrans("-_.:", "    ")
 _PART_OF_NAME: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
 _MUTATED: Final = r"\b(_{0,2}[A-Za-z]\w{0,80})\s{0,9}[({]"
 _IN_FRONT_OF_QUERY: Final = r"[\s\"'{}:,=]|query|body"
@@ -130,7 +131,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _only_reads(self, word: str) -> bool:
         """`list` and `releases:info` leave everything as it is."""
-        return word in self.reading_words or word.rpartition(":")[2] in self.reading_words
+        if ":" in word:
+            word = word.rpartition(":")[2]
+        return word in self.reading_words
 
     def _is_noun(self, verb: str, following: str) -> bool:
         """`restore list` lists restores."""
@@ -143,6 +146,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _verb_in(self, text: str, *, service: bool, behind: bool) -> str | None:
         """The verb stands alone, first in `delete-stage`, or last in `apps:destroy`."""
+        if text.isalnum() and text.islower():
+            return text if self._destroys(text, service=service, behind=behind) else None
         parts = text.split(":")
         for part in reversed(parts):
             for candidate in _candidates(part):
@@ -192,6 +197,8 @@ def _candidates(part: str) -> tuple[str, ...]:
 
 def _tokens(name: str) -> list[str]:
     """Return the words that a name is made of: `delete`, `site` of `deleteSite`."""
+    if name.islower():
+        return name.translate(_SEPARATORS).split()
     return [token.lower() for token in re.findall(_PART_OF_NAME, name)]
 
 
@@ -223,9 +230,10 @@ def _is_bare(command: Command) -> bool:
 
 def _is_word(text: str) -> bool:
     """A verb or a resource, rather than a path, an address or a sentence."""
+    if text.isalnum():
+        return len(text) <= 40 and text[0].isalpha()
     return (
-        bool(text)
-        and len(text) <= 40
+        0 < len(text) <= 40
         and text[0].isalpha()
         and "::" not in text
         and text.replace("-", "").replace("_", "").replace(":", "").isalnum()

@@ -42,12 +42,12 @@ class Request(msgspec.Struct, frozen=True):
 
 def request_of(command: Command) -> Request | None:
     """Return the request that the command sends, if it may change something."""
-    program = command.program
-    request = REQUESTERS.get(program, _api)(command.invocation)
-    return None if request is None or request.method in _READS else request
+    return REQUESTERS.get(command.program, _api)(command.invocation)
 
 
 def _curl(invocation: Invocation) -> Request | None:
+    if not invocation.values:
+        return None
     bodies = _texts(invocation, _CURL_DATA)
     method = _last(invocation, "-X", "--request")
     if not method:
@@ -101,8 +101,10 @@ def _api(invocation: Invocation) -> Request | None:
     return _request(method, [f"service/{path.lstrip('/')}" for path in paths[:1]], bodies)
 
 
-def _request(method: str, urls: Sequence[str], bodies: Sequence[str]) -> Request:
+def _request(method: str, urls: Sequence[str], bodies: Sequence[str]) -> Request | None:
     """Read the first address; others are most likely values of options that are not known."""
+    if method.upper() in _READS:
+        return None
     found = re.match(_ADDRESS, urls[0]) if urls else None
     host, port, path = (found[1].lower(), found[2], found[3] or "") if found else ("", "", "")
     steps = tuple(part for part in path.split("/") if part and not re.fullmatch(_ID, part))
