@@ -67,7 +67,6 @@ _FILE_ENDINGS: Final = frozenset(
     "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
 )
 
-_IN_OR_OUT: Final = frozenset("-in -out -o --output -i".split())
 _FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN
 """What is true of everything that is made of something."""
 _RUBBISH: Final = frozenset(
@@ -392,12 +391,14 @@ def _unpacked(run: Execution) -> Iterator[Effect]:
 
 def _converted(run: Execution) -> Iterator[Effect]:
     """`openssl`, `gpg`, `base64`, `xxd`: one file is made of another, or of what flows in."""
-    given = {before.text: word for before, word in pairwise(run.words) if before.text in _IN_OR_OUT}
-    names = [word for word in run.operands if word not in given.values()]
-    source = given.get("-in") or next(iter(names), None)
-    output = next((word for option, word in given.items() if option not in {"-in", "-i"}), None)
-    if output is None and run.command.program == "xxd" and len(names) > 1:
-        output = names[1]
+    if run.command.program == "openssl":
+        given = {before.text: word for before, word in pairwise(run.words)}
+        source, output = given.get("-in"), given.get("-out")
+    else:
+        source = next(iter(run.operands), None)
+        output = run.invocation.value("-o", "--output")
+        if run.command.program == "xxd":
+            output = next(iter(run.operands[1:]), None)
     if output is None:
         return
     labels = (run.stdin if source is None else run.file(source)).labels & _FOLLOWS
