@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commands.lines import effects_in
+from commands.lines import command_in, effects_in
 
 
 @pytest.mark.parametrize(
@@ -232,3 +232,38 @@ def test_credentials_are_not_read(line: str):
 )
 def test_a_copy_is_what_the_original_was(line: str, effect: str):
     assert effect in effects_in(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm --help -rf /",
+        "dd --help of=/dev/sda",
+        "rsync -an --delete a/ b/",
+        "rsync --dry-run .env host:",
+        "aws s3 cp .env s3://b/k --dryrun",
+    ],
+)
+def test_help_in_front_and_a_dry_run_do_nothing(line: str):
+    assert effects_in(line) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["rm -rf / --help", "rm -- --help", "awk --help 'BEGIN{system(\"rm a\")}'"]
+)
+def test_help_behind_an_operand_or_code_may_be_none(line: str):
+    assert effects_in(line) != []
+
+
+@pytest.mark.parametrize(
+    ("line", "forced"),
+    [
+        ("git worktree add -b x /tmp/w && git worktree remove --force /tmp/w", False),
+        ("t=$(mktemp -d); git worktree add $t; git worktree remove -f $t", False),
+        ("git worktree add /tmp/w && git worktree remove -f /tmp/w /tmp/v", True),
+        ("git worktree list; git worktree remove -f /tmp/w", True),
+        ("git worktree lock /tmp/w; git worktree remove -f /tmp/w", True),
+    ],
+)
+def test_a_work_tree_that_the_line_has_added_is_taken_away_without_force(line: str, forced: bool):
+    assert command_in(line, "git").invocation.has("-f", "--force") is forced

@@ -322,8 +322,35 @@ def test_a_redirection_in_a_pipe_does_not_hide_what_stands_in_front():
         "if true; then time (rm x); fi",
         "coproc (rm x)",
         "coproc NAME (rm x)",
+        "! { rm x; }",
+        "! rm > log x",
+        "while ! rm > log x; do ls; done",
+        "true\n\\rm x",
+        "eval '{ ls; rm x; }'",
     ],
 )
 def test_what_a_keyword_stands_in_front_of_is_followed(line: str):
     assert "rm x" in commands_in(line)
     assert reasons_in(line) == []
+
+
+@pytest.mark.parametrize("shell", ["bash -c", "eval", "bash <<<"])
+def test_a_fork_bomb_is_known_in_another_shell_too(shell: str):
+    assert any(each.startswith("fork ") for each in effects_in(f"{shell} ':(){{ :|:& }};:'"))
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("env | cat", True),
+        ("ls; env | sort | tee x", True),
+        ("{ env; } | cat", True),
+        ("env | grep A | cat", False),
+        ("env | cat > x", False),
+        ("X=$(env | cat)", False),
+    ],
+)
+def test_what_programs_only_show_is_seen(line: str, shown: bool):
+    (command,) = [each for each in followed(line).commands if each.program == "env"]
+
+    assert command.frame.printed is shown

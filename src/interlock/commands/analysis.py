@@ -9,13 +9,11 @@ import msgspec
 
 from interlock.commands.programs.places import Places
 from interlock.commands.programs.program_tables import Programs
-from interlock.commands.shell.command import Command, Effect, EffectKind, Frame, Unresolved
-from interlock.commands.shell.fork_bombs import endless_forks
+from interlock.commands.shell.command import Command, Effect, Frame, Unresolved
 from interlock.commands.shell.plain_lines import plain_pipelines
 from interlock.commands.shell.provenance import TYPED, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.syntax import parse, parsed_length
-from interlock.commands.shell.words import literal
 from interlock.commands.simulation import Simulation
 from interlock.commands.subcommands import follow
 from interlock.commands.values.allowance import Budget, TooComplex
@@ -98,11 +96,7 @@ def _follow(
 
 def _follow_by_grammar(run: Simulation, command: str, cwd: str | None, outermost: Frame) -> None:
     tree = parse(command)
-    scope = Scope.begun(cwd, project=cwd)
-    bomb = endless_forks(tree)
-    if bomb:
-        run.note_effect(EffectKind.FORK, literal(bomb), 0, run.bare("fork", bomb, scope, outermost))
-    run.run(tree, tree.root, scope, outermost)
+    run.run_tree(tree, Scope.begun(cwd, project=cwd), outermost)
     if tree.broken:
         _follow_pieces(run, command, cwd, outermost)
         undoes = any(run.programs.of(each.program).files in _UNDOING for each in run.commands)

@@ -36,6 +36,7 @@ from interlock.commands.programs.wrappers import (
     carries_lines,
     guessed_lines,
     guessed_start,
+    surroundings,
     unwrapped,
     values_behind,
 )
@@ -54,6 +55,7 @@ from interlock.commands.shell.command import (
     Redirect,
     SimpleCommand,
 )
+from interlock.commands.shell.fork_bombs import endless_forks
 from interlock.commands.shell.provenance import (
     DECODED,
     EMPTY,
@@ -72,6 +74,7 @@ from interlock.commands.shell.provenance import (
 )
 from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
+from interlock.commands.shell.syntax import Tree
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.values.allowance import Budget
 
@@ -111,6 +114,14 @@ class Simulation(Walker):
         self._follow = follow
         self._calling: list[str] = []
         self._guessed = 0
+
+    def run_tree(self, tree: Tree, scope: Scope, frame: Frame) -> Stream:
+        """Follow all of a parsed line; it may also start processes without end."""
+        bomb = endless_forks(tree)
+        if bomb:
+            command = self.bare("fork", bomb, scope, frame)
+            self.note_effect(EffectKind.FORK, literal(bomb), 0, command)
+        return super().run_tree(tree, scope, frame)
 
     def run_nested(self, text: str, scope: Scope, frame: Frame, *, via: str) -> Stream:
         """Follow a nested command line."""
@@ -216,10 +227,10 @@ class Simulation(Walker):
                 if known is UNKNOWN_PROGRAM:
                     self._follow_guesses(program, argv, simple, scope, frame)
                 return self._execute(program, argv, simple, scope, frame)
-            self._note(program, argv, simple, scope, frame)
+            self._note(program, argv, simple, scope, frame, wraps=True)
             if inner.line is not None:
                 return self._follow_line(inner, program, scope, frame)
-            scope, frame = _inside(inner, program, scope, frame)
+            scope, frame = surroundings(inner, program, scope, frame)
             for name, value in inner.assignments:
                 self.follow_variable(name, value, scope, frame)
             argv = inner.argv
@@ -305,7 +316,7 @@ class Simulation(Walker):
             literal(line.text), line.labels, self.bare("sh", line.text, scope, frame)
         )
         shared = program == "eval"
-        inside, frame = _inside(inner, program, scope if shared else scope.outside(), frame)
+        inside, frame = surroundings(inner, program, scope if shared else scope.outside(), frame)
         printed = self.run_text(line.text, inside, frame.deeper())
         return Stream(printed.labels | REMOTE) if inner.remote else printed
 
@@ -340,12 +351,19 @@ class Simulation(Walker):
         printed = self._follow(self, command, known, scope)
         if printed is not None:
             return printed
-        if frame.printed and not simple.redirects:
+        if frame.printed and not (simple.redirects or frame.piped_on):
             return UNSEEN
         return output_of(run, known)
 
     def _note(
-        self, program: str, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
+        self,
+        program: str,
+        argv: list[Word],
+        simple: SimpleCommand,
+        scope: Scope,
+        frame: Frame,
+        *,
+        wraps: bool = False,
     ) -> Execution:
         invocation = invocation_of(program, argv[1:], self.programs)
         command = Command(
@@ -357,6 +375,7 @@ class Simulation(Walker):
             frame=frame,
             cwd=scope.cwd,
             text=simple.text,
+            wraps=wraps,
         )
         self.commands.append(command)
         for name, value in simple.assignments:
@@ -582,17 +601,3 @@ class Simulation(Walker):
 
 
 Follow = Callable[[Simulation, Command, Program, Scope], Stream | None]
-
-
-def _inside(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:
-    """Return the surroundings of a wrapped command."""
-    frame = frame.behind(program)
-    if inner.remote:
-        scope = Scope.begun("/remote/home")
-    elif inner.assignments or inner.folder is not None:
-        scope = scope.copy()
-        for name, value in inner.assignments:
-            scope.assign(name, value)
-        if inner.folder is not None:
-            scope.change_folder(inner.folder)
-    return scope, frame

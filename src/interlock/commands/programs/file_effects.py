@@ -30,6 +30,7 @@ from interlock.commands.shell.provenance import (
     EMPTY,
     LOGIN,
     MANY,
+    NOTHING,
     REMOTE,
     SECRET,
     TYPED,
@@ -40,6 +41,7 @@ from interlock.commands.shell.provenance import (
 )
 from interlock.commands.shell.words import Word, quoted
 
+_DRY_RUNS: Final = {"rsync": ("-n", "--dry-run"), "aws": ("--dryrun",)}
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
 _DENIALS: Final = frozenset(("!", "-not"))
@@ -79,6 +81,9 @@ _RUBBISH: Final = frozenset(
 def effects_of(run: Execution, known: Program) -> list[Effect]:
     """Return what the command does to files and over the network."""
     effects: list[Effect] = []
+    dry = _DRY_RUNS.get(run.command.program)
+    if dry is not None and run.invocation.has(*dry):
+        return effects
     if known.files:
         effects.extend(FILE_WAYS[known.files](run))
     if known.network:
@@ -213,8 +218,8 @@ def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
 
 
 def _dd(run: Execution) -> Iterator[Effect]:
-    written = [_named(word.tail(3)) for word in run.words if word.text.startswith("of=")]
-    sources = [run.file(word.tail(3)) for word in run.words if word.text.startswith("if=")]
+    written = [_named(word.tail(3)) for word in run.operands if word.text.startswith("of=")]
+    sources = [run.file(word.tail(3)) for word in run.operands if word.text.startswith("if=")]
     stream = sources[-1] if sources else run.stdin
     if not all(word.text.startswith(_COPIES_ALL) for word in run.words):
         stream = part_of(stream)
@@ -342,15 +347,27 @@ def _git(run: Execution) -> Iterator[Effect]:
     elif verb.text == "clone" and others and is_address(others[0].text):
         name = others[0].text.rstrip("/").removesuffix(".git").rpartition("/")[2]
         run.fill(others[1] if len(others) > 1 else Word(name.rpartition(":")[2]), Stream(REMOTE))
+    elif verb.text == "worktree" and len(others) > 1:
+        _work_tree(run, others[0].text, others[1:])
     elif verb.text in _APPLIES:
         only_tells = run.invocation.has(*_ONLY_TELLS_OF_A_PATCH)
         if run.invocation.has("--apply") or not only_tells:
             yield from _filled(run, patched_folder(run.command))
 
 
+def _work_tree(run: Execution, verb: str, words: list[Word]) -> None:
+    """Nobody else's work is lost with a tree that the line itself has added."""
+    added = {f"{run.scope.path(word.text)}/.git" for word in words}
+    if verb == "add":
+        for name in added:
+            run.store(name, NOTHING)
+    elif verb == "remove" and added <= run.scope.files.keys():
+        run.invocation.flags -= {"-f", "--force"}
+
+
 def _rsync(run: Execution) -> Iterator[Effect]:
     """Mirroring deletes at the destination what the source does not have."""
-    if run.invocation.has("-n", "--dry-run") or len(run.operands) < 2:
+    if len(run.operands) < 2:
         return
     *sources, destination = run.operands
     if not is_remote(destination.text):

@@ -151,6 +151,11 @@ class Program(_Entry, frozen=True, kw_only=True):
     finds_by: tuple[str, ...] = ()
 
     @property
+    def reads_code(self) -> bool:
+        """Whether it runs code that it is given; not all such programs stop at `--help`."""
+        return bool(self.code or self.sql or self.shell or self.runs not in {"", "git"})
+
+    @property
     def lends_its_values(self) -> bool:
         """Whether the value of an option may be a command line, or name code to load."""
         return bool(self.runs_values or self.runs_behind or self.loads_values or self.loads_behind)
@@ -185,6 +190,10 @@ def invocation_of(program: str, words: Sequence[Word], programs: Programs) -> In
     invocation = Invocation(program)
     known = programs.of(program)
     if not words:
+        return invocation
+    if words[0].text == "--help" and not known.reads_code:
+        # Whatever stands behind it, nothing is done.
+        invocation.flags.add("--help")
         return invocation
     if not known.verbs:
         _read(words, 0, known, invocation, single_dash=known.single_dash)

@@ -17,7 +17,8 @@ from interlock.commands.programs.program_tables import (
     Wrapper,
     whole_option,
 )
-from interlock.commands.shell.command import Invocation
+from interlock.commands.shell.command import Frame, Invocation
+from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, labels_of, literal, quoted, unknown
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
@@ -222,7 +223,7 @@ def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) 
         rest = rest[2:] if len(rest) > 1 and rest[1].text == "--" else rest[1:]
     if wrapper.coproc:
         rest = _without_coproc_name(rest)
-    if not rest or rest[0].text.startswith("{"):
+    if not rest or (rest[0].text.startswith("{") and not as_line):
         return None
     if as_line or (rest[0].known and " " in rest[0].text):
         # No program has a blank in its name: such a word is a line by itself.
@@ -331,3 +332,17 @@ def _without_coproc_name(rest: list[Word]) -> list[Word]:
     """`coproc NAME { cmd` → `cmd`."""
     texts = [word.text for word in rest]
     return rest[texts.index("{") + 1 :] if "{" in texts else rest
+
+
+def surroundings(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:
+    """Return the surroundings of a wrapped command."""
+    frame = frame.behind(program)
+    if inner.remote:
+        scope = Scope.begun("/remote/home")
+    elif inner.assignments or inner.folder is not None:
+        scope = scope.copy()
+        for name, value in inner.assignments:
+            scope.assign(name, value)
+        if inner.folder is not None:
+            scope.change_folder(inner.folder)
+    return scope, frame

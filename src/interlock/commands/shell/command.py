@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -13,6 +14,9 @@ from interlock.commands.shell.words import Word
 
 _WHOLE: Final = frozenset("--all --force --delete --prune --remove --recursive --dry --no".split())
 """Options that mean themselves, although longer ones begin the same."""
+
+SHOWING: Final = frozenset("cat tee less more sort nl tac column".split())
+"""Programs that show all that flows in."""
 
 
 class Redirect(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +58,8 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     stdin: Stream = UNSEEN
     printed: bool = True
     """Whether a reader sees what the command prints: not inside a pipe or `$(...)`."""
+    piped_on: bool = False
+    """Whether that reader sees it through others that only show what flows in: `env | cat`."""
     depth: int = 0
     via: tuple[str, ...] = ()
     """The wrappers and interpreters that the command stands behind, outermost first."""
@@ -78,6 +84,12 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     def unseen(self) -> Frame:
         """Return the frame of a command whose output nobody sees."""
         return replace(self, printed=False) if self.printed else self
+
+    def in_front_of(self, names: Iterable[str]) -> Frame:
+        """Return the frame of a command whose output flows through programs of these names."""
+        if self.printed and SHOWING.issuperset(names):
+            return replace(self, piped_on=True)
+        return self.unseen()
 
     def deeper(self) -> Frame:
         """Return the frame one level further in."""
@@ -135,6 +147,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     frame: Frame = Frame()
     cwd: str | None = None
     text: str = ""
+    wraps: bool = False
+    """Whether some of its words are a command by itself, which is judged by itself."""
 
     @property
     def line(self) -> str:

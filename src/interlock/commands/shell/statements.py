@@ -86,6 +86,10 @@ class Walker(ABC):
         tree = parse(text)
         if tree.broken and is_whole:
             self.give_up("it is not a complete shell command", text)
+        return self.run_tree(tree, scope, frame)
+
+    def run_tree(self, tree: Tree, scope: Scope, frame: Frame) -> Stream:
+        """Follow all of a parsed line."""
         return self.run(tree, tree.root, scope, frame)
 
     def run_plain(
@@ -100,8 +104,10 @@ class Walker(ABC):
         *stages, last = pipeline
         if not stages:
             return self.invoke(last, scope, frame)
+        shown_by = [simple.argv[0].text for simple in pipeline[1:]]
+        first = frame.unseen() if last.takes_output else frame.in_front_of(shown_by)
+        stream = self.invoke(stages[0], scope.copy(), first)
         unseen = frame.unseen()
-        stream = self.invoke(stages[0], scope.copy(), unseen)
         for simple in stages[1:]:
             stream = self.invoke(simple, scope.copy(), unseen.behind_pipe(stream))
         return self.invoke(last, scope, frame.behind_pipe(stream))
@@ -215,7 +221,7 @@ class Walker(ABC):
         first, *rest = [child for child in node.children if child.is_named]
         before, first, redirects = unfolded(first)
         printed = [self.run(tree, piece, scope, frame) for piece in before]
-        stage = frame.unseen()
+        stage = frame.in_front_of([tree.text(piece).split(None, 1)[0] for piece in rest])
         if redirects:
             stream = self._with_redirects(tree, first, redirects, scope.copy(), stage)
         else:

@@ -45,7 +45,7 @@ _QUOTED_PARTS: Final = (
 _BEFORE_A_GROUP: Final = (
     r"(?m)((?:^|[;&|(){}]|\b(?:do|then|else)\b)[ \t]*+)"
     r"(time[ \t]++(?:-p[ \t]++)?(?=[({!]|(?:for|while|until|if|case|select)\b)"
-    r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\())"
+    r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\()|![ \t]++(?=\{\s))"
 )
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
@@ -157,7 +157,10 @@ def _plain(command: str) -> str:
     """Replace look-alikes of blanks and dashes: they are there to be mistaken for them."""
     if "\\\n" in command:
         command = _with_joined_lines(command)
-    if "time" in command or "coproc" in command:
+    if "\n\\" in command:
+        # The grammar takes the end of a line for a blank where a backslash begins the next one.
+        command = re.sub(r"\n(?=\\\w)", "\n ", command)
+    if "time" in command or "coproc" in command or "! {" in command:
         command = re.sub(_BEFORE_A_GROUP, _blanked, command)
     if "$'" in command and "\\\\" in command:
         command = re.sub(_QUOTED_PARTS, _without_doubled_backslash, command)
@@ -167,7 +170,7 @@ def _plain(command: str) -> str:
 
 
 def _blanked(found: re.Match[str]) -> str:
-    """The grammar takes `time` and `coproc` for programs, which run no group of commands."""
+    """Leave a keyword out in front of a group, where the grammar takes it for a program."""
     return found[1] + " " * len(found[2])
 
 
@@ -266,10 +269,11 @@ def unfolded(node: Node) -> tuple[list[Node], Node, list[Node]]:
         redirects = node.children_by_field_name("redirect")
     if body is None:
         return [], node, redirects
-    if body.type == "list":
-        *before, body = parts_of_list(body)
-        return before, body, redirects
-    return [], body, redirects
+    *before, body = parts_of_list(body)
+    while redirects and body.type == "negated_command":
+        # In `! rm > log -rf x` the words behind the redirection are the command's.
+        body = body.named_children[0]
+    return before, body, redirects
 
 
 def parts_of_list(node: Node) -> list[Node]:

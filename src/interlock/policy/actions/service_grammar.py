@@ -69,7 +69,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         service = program in self.services
         if not service and program in self.machine:
             return self._requested(command) if program in REQUESTERS else None
-        if not service and not _is_bare(command):
+        if not service and (command.wraps or not _is_bare(command)):
             return None
         # Whoever takes away all of something has no file in mind, whatever the program.
         verb = self._verb(command, service=service or "--all" in command.invocation.flags)
