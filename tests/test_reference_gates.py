@@ -35,7 +35,6 @@ _SECRETS_FOUND_BEFORE = {
     "quoted-token": 'token = "ghp_[a-zA-Z0-9]{36}"',
     "npm-token": "npm_[a-zA-Z0-9]{36}",
     "aws-key": "AKIA[A-Z2-7]{16}",
-    "documented-example-key": "".join(("AKIA", "IOSFODNN7", "EXAMPLE")),
     "rsa-key-header": "-----BEGIN RSA PRIVATE KEY-----\\n[A-Za-z0-9]{64}\\n",
     "single-quoted-inside-json": '{"line": "password = \'[a-zA-Z0-9]{16}\'"}',
 }
@@ -67,6 +66,7 @@ _NO_SECRETS = {
     "expansion": 'password: "${PASSWORD}"',
     "changeme": 'password = "changeme"',
     "angle-brackets": 'token = "<token>"',
+    "documented-example-key": "".join(("AKIA", "IOSFODNN7", "EXAMPLE")),
 }
 
 
