@@ -219,7 +219,8 @@ def test_signals_are_told_apart_whatever_their_points_are() -> None:
         "points_no_summary",
         "points_tool_ratio",
     )
-    assert end.score({**dict.fromkeys(end.signals, 10), "points_intent": 55}) == 85
+    assert end.score({**dict.fromkeys(end.signals, 10), "points_intent": 55}) == 85 + end.form
+    assert end.form == DEFAULT.points_form
 
 
 def test_a_question_is_never_sent_on_and_what_was_cut_off_always() -> None:

@@ -254,6 +254,13 @@ def test_being_told_to_go_on_is_counted_in_a_row_and_altogether() -> None:
     assert (acting.continuations, acting.credit_used) == (2, 2)
 
 
+def test_a_timer_of_the_stop_gate_is_counted_but_costs_no_credit() -> None:
+    event = _a_stop(Course.WAIT, outcome=StopOutcome.WAITS)
+    control = after_stop(ControlState(continuations=1, credit_used=1), event, 9)
+
+    assert (control.continuations, control.credit_used) == (2, 1)
+
+
 @pytest.mark.parametrize("veto", [None, StopVeto.AWAITING_USER, StopVeto.REFUSED])
 def test_a_turn_that_ends_normally_begins_the_count_anew(veto: StopVeto | None) -> None:
     event = _a_stop(Course.FINISH, outcome=StopOutcome.FINISHED, veto=veto)

@@ -47,6 +47,14 @@ STOPS = {
         outcome=StopOutcome.NUDGED,
         nudge="Automatic message: 1 to-do item open",
     ),
+    "waits": StopDecision(
+        goes_on=False,
+        score=0,
+        signals=(),
+        reason="the build is still running",
+        outcome=StopOutcome.WAITS,
+        delay_ms=120_000,
+    ),
     "acts": StopDecision(
         goes_on=True, score=0, signals=(), reason="it acts", outcome=StopOutcome.ACTS
     ),
@@ -193,3 +201,14 @@ def test_the_answer_to_a_held_run_names_every_hard_state_the_strongest_first():
 
 def test_a_paused_run_is_answered_with_pause():
     assert held_answer([HARD[HardState.PAUSED]]).decision is StepDecision.PAUSE
+
+
+def test_what_the_agents_own_words_wait_for_becomes_a_timer_as_well():
+    stop = STOPS["waits"]
+
+    ruled = ruling([], STEPS[StepDecision.CONTINUE], stop, credit=0)
+
+    assert (ruled.course, ruled.by) == (Course.WAIT, Authority.STOP)
+    assert (ruled.delay_ms, ruled.reason) == (120_000, "the build is still running")
+    told = ruling([], STEPS[StepDecision.CONTINUE], stop, credit=0, waiting=WAITS[1])
+    assert (told.by, told.delay_ms) == (Authority.WAITING, 60_000)

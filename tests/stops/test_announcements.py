@@ -72,8 +72,6 @@ FINAL = [
     "The library already uses the tool_calls field.",
     "Ich habe alles erledigt.",
     "\u5df2\u5b8c\u6210\u3002",
-    "---",
-    "",
 ]
 
 

@@ -23,10 +23,10 @@ def test_more_of_the_same_evidence_speaks_no_louder() -> None:
     assert decided(IS_DONE, evidence=many).score == decided(IS_DONE, evidence=TODOS[:1]).score
 
 
-def test_evidence_stands_beside_the_five_signals() -> None:
+def test_evidence_stands_beside_the_signals() -> None:
     decision = decided(IS_DONE, evidence=(*FAILED, *TODOS))
 
-    assert [(each.signal, each.points) for each in decision.signals[5:]] == [
+    assert [(each.signal, each.points) for each in decision.signals[6:]] == [
         ("open-todo", 20),
         ("failing-check", 20),
     ]
@@ -114,18 +114,18 @@ def test_long_lists_of_evidence_are_counted_and_cut() -> None:
 def test_the_reason_gives_both_numbers_and_what_counted() -> None:
     assert decided(ANNOUNCES).reason == snapshot(
         "work seems to be left: it comes right after a tool result; its end announces the next act;"
-        " it does not sum up; 0.75 of the recent turns had calls, more than 0.5 (score 80; from 60"
-        " on it is sent on)"
+        " it does not sum up; 0.75 of the recent turns had calls, more than 0.5; it is a short"
+        " and plain note (score 90; from 60 on it is sent on)"
     )
     some = decided("Fixed it.", evidence=some_evidence("a", "b"))
     assert some.reason == snapshot(
         "it ends, but work may be left: it comes right after a tool result; it does not sum up;"
-        " 0.75 of the recent turns had calls, more than 0.5; 2 to-do items open (score 45; from 60"
-        " on it is sent on)"
+        " 0.75 of the recent turns had calls, more than 0.5; it is a short and plain note; 2 to-do"
+        " items open (score 55; from 60 on it is sent on)"
     )
     few = decided("The tests pass now.")
     assert few.reason == snapshot(
-        "taken as done: few signs of unfinished work (score 25; from 60 on it is sent on)"
+        "taken as done: few signs of unfinished work (score 35; from 60 on it is sent on)"
     )
     nothing = decided("In summary, all is well.", last_event=None, tool_ratio=None)
     assert nothing.reason == (

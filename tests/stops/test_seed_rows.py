@@ -107,7 +107,7 @@ PROBES: dict[str, tuple[Any, ...]] = {
     "an-answer-without-finish-reason": (
         "Answer: 42", None, True, 0.9, 60, True, False, None,
     ),
-    "empty-without-finish-reason": ("", None, True, 0.9, 60, True, False, None),
+    "empty-without-finish-reason": ("", None, True, 0.9, 60, True, True, None),
     "none-without-finish-reason": (None, None, True, 0.9, 60, True, False, None),
     "partial-with-tool-calls": ("partial", CALLS, True, 0.9, 75, True, True, None),
     "cut-off": ("", LENGTH, True, 0.9, 45, True, True, None),

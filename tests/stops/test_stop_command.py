@@ -54,6 +54,7 @@ def test_an_answer_has_every_field() -> None:
         ("content_intent", 55),
         ("no_summary", 5),
         ("tool_ratio", 5),
+        ("form", 12),
     ]
 
 

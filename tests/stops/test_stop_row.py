@@ -53,6 +53,11 @@ def test_clients_names_of_events_are_known(name: str, event: LastEvent | None) -
     assert last_event_from(name) is event
 
 
+def test_a_field_without_a_text_says_nothing_and_no_field_is_not_known() -> None:
+    assert context_from_row({"text": None}).text == ""
+    assert context_from_row({}).text is None
+
+
 def test_a_whole_row_is_read() -> None:
     row = {
         "id": 7,

@@ -154,13 +154,17 @@ def after_stop(control: ControlState, event: StopJudged, at: int) -> ControlStat
     is_sent_on = goes_on and event.decision.outcome is not StopOutcome.ACTS
     # Its checks count by themselves how often they send it on.
     is_sent_on = is_sent_on and event.ruling.by is not Authority.COMPLETION
+    # Waiting for what the agent's own words wait for costs no credit, but is bounded as well.
+    waits = event.ruling.course is Course.WAIT and event.ruling.by is Authority.STOP
     return replace(
         control,
         turns=(*control.turns, False)[-_RECENT_TURNS:],
         last_event=LastEvent.ASSISTANT_MESSAGE,
         meter=meter_with_words(control, event.context.text),
         said=None,
-        continuations=0 if _ends_normally(event) else control.continuations + is_sent_on,
+        continuations=(
+            0 if _ends_normally(event) else control.continuations + (is_sent_on or waits)
+        ),
         credit_used=control.credit_used + is_sent_on,
         hold=_held(control, event, at),
     )

@@ -99,16 +99,22 @@ class StopOutcome(enum.StrEnum):
     FINISHED_WITH_WARNING = "finished-with-warning"
     """It ends, but something spoke for going on."""
     VETOED = "vetoed"
+    WAITS = "waits"
+    """Nothing is to be done now: something runs by itself, or the provider is tried again."""
 
 
 class StopSignal(enum.StrEnum):
-    """The five signals by name; evidence goes by the name of its kind."""
+    """The signals by name; evidence goes by the name of its kind."""
 
     FINISH_REASON = "finish_reason"
     LAST_EVENT = "last_event"
     CONTENT_INTENT = "content_intent"
     NO_SUMMARY = "no_summary"
     TOOL_RATIO = "tool_ratio"
+    FORM = "form"
+    """How short and plain it is; a report is neither."""
+    VETO = "veto"
+    """It takes away more than the others give."""
 
 
 class SignalScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,6 +138,8 @@ class StopDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defa
     """What is sent to the agent, as a message from the user's side."""
     would_have: StopOutcome | None = None
     """What it would have been, where the policy only observes."""
+    delay_ms: int | None = None
+    """After how long a turn that waits is looked at again."""
 
     @property
     def warned(self) -> bool:
@@ -149,6 +157,7 @@ class StopDecision(Glanced, msgspec.Struct, frozen=True, kw_only=True, omit_defa
                 ("score", f"{self.score}"),
                 *((each.signal, f"{each.points}: {each.because}") for each in self.signals),
                 ("nudge", self.nudge),
+                ("looks again", None if self.delay_ms is None else f"{self.delay_ms:,} ms"),
             ),
         )
 

@@ -53,6 +53,7 @@ def ruling(
         or _from_step(step)
         or _from_completion(step, completion)
         or _from_waiting(step, waiting)
+        or _from_pause(step, stop)
         or _from_stop(step, stop, credit)
     )
 
@@ -111,7 +112,9 @@ def _from_done(
     stop: StopDecision | None, waiting: Waiting | None, completion: ReviewDecision | None
 ) -> Ruling | None:
     """Let a turn end that wants to end: nothing needs to be forbidden then."""
-    if stop is None or stop.goes_on or (waiting is not None and stop.veto is None):
+    if stop is None or stop.goes_on or stop.outcome is StopOutcome.WAITS:
+        return None
+    if waiting is not None and stop.veto is None:
         return None
     if completion is not None and completion.outcome is ReviewOutcome.RETRY:
         return None
@@ -128,6 +131,14 @@ def _from_waiting(step: ContinueDecision, waiting: Waiting | None) -> Ruling | N
         reason=f"it waits for {waiting.what}",
         delay_ms=max(waiting.delay_ms, step.delay_ms or 0),
     )
+
+
+def _from_pause(step: ContinueDecision, stop: StopDecision | None) -> Ruling | None:
+    """Turn what the agent's own words wait for into a timer."""
+    if stop is None or stop.outcome is not StopOutcome.WAITS:
+        return None
+    delay_ms = max(stop.delay_ms or 0, step.delay_ms or 0)
+    return Ruling(course=Course.WAIT, by=Authority.STOP, reason=stop.reason, delay_ms=delay_ms)
 
 
 def _from_stop(step: ContinueDecision, stop: StopDecision | None, credit: int) -> Ruling:

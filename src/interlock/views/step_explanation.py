@@ -26,7 +26,13 @@ from interlock.model.step import (
     StepDecision,
 )
 from interlock.model.step_statistics import StepStatistics
-from interlock.model.stop import SignalScore, StopDecision, StopEvidence, StopOutcome
+from interlock.model.stop import (
+    SignalScore,
+    StopDecision,
+    StopEvidence,
+    StopOutcome,
+    StopSignal,
+)
 from interlock.policy.config.document import Policy
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.config.stop_section import Stops
@@ -409,13 +415,14 @@ def _otherwise_at_stop(moment: Moment, event: StopJudged) -> Iterator[Otherwise]
     if event.hard:
         yield _lifted(moment)
     elif decision.veto is not None:
-        then = "go on" if decision.score >= settings.continue_at else "still finish"
-        score = f"with a score of {decision.score} of {settings.continue_at}"
+        others = [each.points for each in decision.signals if each.signal != StopSignal.VETO]
+        then = "go on" if sum(others) >= settings.continue_at else "still finish"
+        score = f"with a score of {sum(others)} of {settings.continue_at}"
         had = f"without the veto `{decision.veto.value}`"
         yield Otherwise(had=had, then=f"{then}, {score}")
     elif decision.outcome is StopOutcome.NUDGED and decision.score >= settings.continue_at:
         yield from _without_each_signal(decision, settings)
-    elif not decision.goes_on:
+    elif not decision.goes_on and decision.outcome is not StopOutcome.WAITS:
         missing = settings.continue_at - decision.score
         yield Otherwise(had=f"with {missing} points more", then="go on")
     if event.completion is not None and event.ruling.by is Authority.COMPLETION:
@@ -479,7 +486,7 @@ def _nearest(moment: Moment, context: StepContext, settings: Steps) -> Iterator[
 
 def _without_each_signal(decision: StopDecision, settings: Stops) -> Iterator[Otherwise]:
     for signal in decision.signals:
-        if signal.points:
+        if signal.points > 0:
             left = decision.score - signal.points
             then = "still go on" if left >= settings.continue_at else "finish"
             yield Otherwise(

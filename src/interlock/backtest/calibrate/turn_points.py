@@ -41,11 +41,15 @@ _BY_SIGNAL: Final = {
     (StopSignal.LAST_EVENT.value, 1): "points_last_event",
     (StopSignal.CONTENT_INTENT.value, 1): "points_vague_intent",
     (StopSignal.CONTENT_INTENT.value, 2): "points_intent",
+    (StopSignal.CONTENT_INTENT.value, 3): "points_open_end",
+    (StopSignal.CONTENT_INTENT.value, 4): "points_silence",
+    (StopSignal.CONTENT_INTENT.value, 5): "points_shared_intent",
     (StopSignal.NO_SUMMARY.value, 1): "points_no_summary",
     (StopSignal.TOOL_RATIO.value, 1): "points_tool_ratio",
     **{(each.value, 1): f"points_{each.value.replace('-', '_')}" for each in EvidenceKind},
 }
 """The key of every signal, told apart by points of our own."""
+_FORM: Final = StopSignal.FORM.value
 POINTS: Final = tuple(dict.fromkeys(_BY_SIGNAL.values()))
 _TELLING: Final = {key: points for (_, points), key in _BY_SIGNAL.items()}
 
@@ -66,12 +70,16 @@ class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     sent: Sent
     signals: tuple[str, ...]
     """The keys whose points add up."""
+    form: int = 0
+    """What is added for its form, whatever they are."""
 
     def score(self, points: Mapping[str, int]) -> int:
         """Return the score under some points; -1 for one that is never sent on."""
         if self.sent is Sent.NEVER:
             return -1
-        return ALWAYS if self.sent is Sent.ALWAYS else sum(points[each] for each in self.signals)
+        if self.sent is Sent.ALWAYS:
+            return ALWAYS
+        return self.form + sum(points[each] for each in self.signals)
 
 
 class Labelled(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,8 +123,14 @@ def turn_end(context: StopContext, settings: Stops) -> TurnEnd:
     if not told.goes_on or context.tool_calls:
         return TurnEnd(sent=Sent.NEVER, signals=())
     is_forced = decide(context, replace(own, continue_at=_MOST)).goes_on
-    signals = [_BY_SIGNAL[each.signal, each.points] for each in told.signals if each.points]
-    return TurnEnd(sent=Sent.ALWAYS if is_forced else Sent.BY_SCORE, signals=tuple(signals))
+    spoken = [each for each in told.signals if each.points]
+    return TurnEnd(
+        sent=Sent.ALWAYS if is_forced else Sent.BY_SCORE,
+        signals=tuple(
+            [_BY_SIGNAL[each.signal, each.points] for each in spoken if each.signal != _FORM]
+        ),
+        form=sum([each.points for each in spoken if each.signal == _FORM]),
+    )
 
 
 _FED: Final = (

@@ -63,6 +63,7 @@ _OUTCOMES: Final = {
     StopOutcome.RESUMED: "it was cut off: it is told to go on",
     StopOutcome.FINISHED: "it looks done",
     StopOutcome.FINISHED_WITH_WARNING: "it looks done, but there are signs that it is not",
+    StopOutcome.WAITS: "nothing is to be done now: it is looked at again later",
     StopOutcome.VETOED: "a veto ends the turn, whatever the score says",
 }
 _LABEL: Final = 10

@@ -118,10 +118,28 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
     points_intent: int = key(
         "Points for a message that says what it does next.", _POINTS, default=55, seed=25
     )
+    points_open_end: int = key(
+        "Points for a message that breaks off where something must follow.",
+        _POINTS,
+        default=50,
+        seed=25,
+    )
+    points_silence: int = key(
+        "Points for nothing said after the result of a tool, or nothing but its output.",
+        _POINTS,
+        default=55,
+        seed=0,
+    )
     points_vague_intent: int = key(
         "Points for a message that says only that it continues, not with what.",
         _POINTS,
         default=40,
+        seed=25,
+    )
+    points_shared_intent: int = key(
+        "Points for a message that says what has to be done next, and not who does it.",
+        _POINTS,
+        default=30,
         seed=25,
     )
     points_no_summary: int = key(
@@ -132,6 +150,12 @@ class Stops(Section, title="Whether an agent that ends its turn is really done")
     )
     points_tool_ratio: int = key(
         "Points for tool calls in more than half of the recent turns.", _POINTS, default=5, seed=10
+    )
+    points_form: int = key(
+        "Points for a short and plain message; the more it looks like a report, the fewer.",
+        _POINTS,
+        default=12,
+        seed=0,
     )
     points_open_todo: int = key(
         "Points for to-do items that are still open.", _POINTS, default=20, seed=0

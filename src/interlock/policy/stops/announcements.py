@@ -6,6 +6,7 @@ is done closes with what was done.
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import Final
 
@@ -13,7 +14,23 @@ import msgspec
 
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import waits_for_a_person
-from interlock.policy.stops.phrases import ANNOUNCED, one_of, opening, whole
+from interlock.policy.stops.languages import announces_an_act, announces_its_end
+from interlock.policy.stops.phrases import one_of, opening, whole
+
+
+class Intent(enum.Enum):
+    """How surely an end says that its writer goes on."""
+
+    ACT = enum.auto()
+    """It names the writer's own next act."""
+    OPEN_END = enum.auto()
+    """It breaks off where something must follow."""
+    SILENCE = enum.auto()
+    """It is no word at all: nothing but a tool's output, or nothing."""
+    SHARED = enum.auto()
+    """It says what has to be done next, and not who does it."""
+    VAGUE = enum.auto()
+    """It only says that the work goes on, and names no act."""
 
 
 class Announcement(msgspec.Struct, frozen=True):
@@ -22,8 +39,7 @@ class Announcement(msgspec.Struct, frozen=True):
     said: str
     """The sentence, as it was written; empty where it is no sentence."""
     because: str
-    is_vague: bool = False
-    """Whether it only says that the work goes on, and names no act."""
+    kind: Intent
 
 
 _ADVERBS: Final = r"(?:(?:now|also|first|next|then|still|just|quickly|again|only|therefore) )*"
@@ -39,24 +55,57 @@ _NO_ACT: Final = one_of(r"""
     finish the task, finish the conversation, close this, close the conversation, mark this task,
     mark the task, mark this issue, mark the issue, consider this, consider the task, remember\b,
     keep you, keep that, keep this, keep it, keep an eye, need your, need to know, have to ask,
-    ask\b, focus on understanding,
+    ask\b, focus on understanding, hand over, stand by, pause here, say\b, note\b, mention\b,
+    need to wait, be waiting, follow the, follow your, keep in mind, bear that, break\b,
+    consider\b, suppose\b, imagine\b, assume\b, walk\b, cover\b, see (?:in|you|how it goes)\b,
+    have\b, talk\b, describe\b, outline\b, tell\b, show you, emphasi[sz]e, stress\b, highlight\b,
+    point out, guide\b, go through, rephrase, restate, illustrate, elaborate, never\b, address your,
+    respond\b, help you, be able, do my best, do so, do that if, get back to you,
     \w+ with (?:a|the|my) (?:\w+ )?(?:summary|recap|overview|report)
 """)
+# Whoever announces one of these is at the end: the work is handed in, closed or reported.
+_WORK: Final = one_of("""
+    changes?, solutions?, fix, fixes, patch, patches, answers?, works?, results?, code, task,
+    tasks, implementation, submission, response, report, output, assignment, findings, deliverable,
+    deliverables, final version, session, interaction, conversation, job, everything, summary,
+    issue, problem, turn, it, this, that, them, these, here, now, up, final
+""")
+_DETERMINER: Final = (
+    r"(?:(?:my|the|this|our|these|all|your|a|an|of|final|complete|completed|whole|full|working"
+    r"|correct|corrected|updated|finished) )*"
+)
+_ENDS: Final = whole(
+    rf"(?:{_WILL}|i'm|i am|we're|i can|we can|i could|time to|ready to|now|next|finally|lastly"
+    r"|need to|should|have to|want to|left is to)"
+    r"(?: (?:now|also|just|then|first|finally|go ahead and|proceed to|directly|therefore|safely"
+    r"|be|to|going to|move on to|we|i|can|will|should|confidently|officially))*,? "
+    r"(?:"
+    rf"(?:submit|submitting|hand in|handing in|turn in|turning in|deliver|delivering)"
+    rf"(?: {_DETERMINER}{_WORK}\b| ?$|[.!:\x{{2026}},;]"
+    r"| via\b| using\b| by\b| with\b| to complete\b| as\b)"
+    rf"|(?:finali[sz]e|finali[sz]ing|finish|finishing|complete|completing|conclude|concluding"
+    rf"|close|closing|wrap|wrapping|end|ending|exit|exiting)"
+    rf"(?: {_DETERMINER}{_WORK}\b| ?$|[.!:\x{{2026}},;]"
+    r"| by submitting\b| by handing\b| by providing\b)"
+    rf"|mark(?:ing)? {_DETERMINER}(?:\w+ )?(?:as )?(?:complete|completed|done|resolved|finished)"
+    r"|(?:call|calling|use|using|run|running|invoke|issue|execute) (?:the )?"
+    r"(?:submit|finish|final_answer|attempt_completion|complete_task|task_complete|task_done"
+    r"|submit_answer|submit_solution|finish_task|end_task|mark_complete|submission|completion)"
+    rf"|(?:provide|providing|give|giving|present|presenting|return|returning|state|output|report"
+    rf"|write|post|share|deliver) {_DETERMINER}(?:final )?(?:answer|result|results|summary|response"
+    r"|conclusion|findings|report)"
+    r")"
+)
+_SIGNS_OF_AN_END: Final = (
+    "submi", "hand", "turn", "deliver", "final", "finish", "complete", "completing", "conclu",
+    "close", "closing", "wrap", " end", "exit", "mark", "answer", "result", "summary", "report",
+    "respon", "finding",
+)  # fmt: skip
 _NOT_DOING: Final = one_of("""
     waiting, assuming, hoping, guessing, wondering, thinking, leaving, leaning, holding,
     looking forward, going with, keeping, stopping, finishing, sharing, asking, ending, missing,
     seeing, getting, marking this task, marking the task
 """)
-_FIRST_PERSON: Final = re.compile(
-    rf"\b(?:{_WILL} (?!(?:(?:now|also|just|then|first|briefly|quickly) )*{_NO_ACT})\w+"
-    rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING})\w+ing"
-    rf"|i {_ADVERBS}(?:need|have|want) to"
-    r" (?!help|confirm|note|make sure|ensure|be\b|mention|thank)\w+"
-    rf"|i should {_ADVERBS}(?!note|mention|be\b|have\b|point)\w+"
-    rf"|we {_ADVERBS}(?:need|have) to \w+"
-    r"|next steps? (?:is|would be|will be) to \w+"
-    r"|i can (?:now \w+|use|proceed|start|begin|call|identify))\b"
-)
 _ACTS: Final = one_of("""
     add, analyze, analyse, apply, build, call, capture, change, check, clean, clear, close,
     collect, commit, compare, compile, complete, compute, confirm, continue, convert, copy,
@@ -70,67 +119,134 @@ _ACTS: Final = one_of("""
     spawn, stage, start, strip, submit, switch, tackle, take, test, trace, track, trigger, try,
     turn, type, uninstall, update, upgrade, upload, use, validate, verify, view, wire, work, write
 """)
+_GERUNDS: Final = one_of("""
+    proceeding to, proceeding with, moving on to, continuing, starting, beginning, running,
+    searching, checking, reading, looking, fetching, committing, fixing, updating, creating,
+    adding, implementing, launching, switching, writing, verifying, testing, building, installing,
+    spawning, dispatching, removing, applying, executing, generating, reviewing, analyzing,
+    analysing, inspecting, investigating, re-running, rerunning, retrying, loading, opening,
+    pushing, pulling, deploying, sending, calling, invoking, retrieving, listing, scanning,
+    finding, doing, making, taking, trying, moving, changing, refactoring, replacing, renaming,
+    extracting, wiring, tracing, tightening, patching, editing, comparing, confirming, gathering,
+    collecting, validating, cleaning, migrating, merging, rebasing, restoring, reverting, setting,
+    preparing, drafting, rewriting, grepping, downloading, processing, querying, exploring,
+    examining, debugging, reproducing, computing, folding, mapping, pinning, going to, digging,
+    rebuilding, restarting, regenerating, formatting, linting, staging, transferring, cancelling,
+    canceling, booking, looking up, locating, identifying
+""")
+_FIRST_PERSON: Final = re.compile(
+    rf"\b(?:{_WILL} (?!(?:(?:now|also|just|then|first|briefly|quickly) )*{_NO_ACT})\w+"
+    rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING}){_GERUNDS}"
+    rf"|i {_ADVERBS}(?:need|have|want) to"
+    r" (?!help|confirm|note|make sure|ensure|be\b|mention|thank|stress|emphasi|say\b|point"
+    r"|highlight|admit|clarify|warn|apologi|add that|ask\b|know\b|hear\b|see your|wait|stop|flag\b"
+    r"|explain|share\b|tell\b|decline|have your|have you|you\b)\w+"
+    rf"|i should {_ADVERBS}(?!note|mention|be\b|have\b|point)\w+"
+    rf"|(?:^|[,;:.] |\b(?:so|but|and|now|then|next|first) )we {_ADVERBS}(?:need|have) to"
+    r" (?!decide\b|discuss\b|know\b)\w+"
+    r"|^(?:so |now )?(?:the|my|our) next (?:step|task|thing|change) (?:is|will be) to \w+"
+    rf"|i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
+    r"|use|proceed|start|begin|call|identify))\b"
+)
+_AT_IT: Final = re.compile(rf"\b(?:i'm|i am) {_ADVERBS}{_GERUNDS}\b")
+# Whatever its writer is at: less sure, for it may be said of what was decided.
+_AT_WORK: Final = re.compile(rf"\b(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING})\w{{3,}}ing\b")
 _NEXT_ACT: Final = opening(
     r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
     r"(?:now|next|next up|first|finally|lastly|also)[,:]? "
-    rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}(?! (?:is|are)\b)"
+    rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}(?! (?:is|are|out)\b)"
 )
-_NEED: Final = opening(r"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to)")
-_DOING: Final = opening(
-    r"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*"
-    + one_of("""
-    proceeding to, moving on to, continuing, starting, beginning, running, searching, checking,
-    reading, looking, fetching, committing, fixing, updating, creating, adding, implementing,
-    launching, switching, writing, verifying, testing, building, installing, spawning,
-    dispatching, removing, applying, executing, generating, reviewing, analyzing, inspecting,
-    investigating, re-running, rerunning, retrying, loading, opening, pushing, pulling,
-    deploying, sending, calling, invoking, retrieving, listing, scanning
-""")
+_NEED: Final = opening(
+    rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
 )
+_DOING: Final = opening(rf"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*{_GERUNDS}")
 _TITLE: Final = opening(
     r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?: ?& ?\d+)?"
     r" ?[:\u2014\u2013-] ?\w+"
 )
-_STATES: Final = whole("is|are|was|were|has|have|had|shows?|takes?|should|will|would")
+_STATES: Final = whole(
+    one_of("""
+    is, are, was, were, has, have, had, show, shows, take, takes, should, will, would, can, could,
+    may, might, must, need, needs, require, requires, make, makes, give, gives, let, lets, mean,
+    means, help, helps, work, works, keep, keeps, cost, costs, does, did, do, depends, seems,
+    lead, leads, cause, causes, allow, allows, ensure, ensures, improve, improves, reduces,
+    prevents, avoids, fixes, remains, uses, goes, feels, becomes
+""")
+)
 _VAGUE: Final = re.compile(
     rf"\b(?:{_WILL}|i can(?: now)?|need to|i'm) {_ADVERBS}"
     r"(?:continu|proceed|resum|carry(?:ing)? on|go(?:ing)? on|mov(?:e|ing) on|keep(?:ing)? going"
     r"|press(?:ing)? on)"
 )
+_FOREIGN: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
+# What "we" do, or what is next to do, may be anybody's; "let's" is the writer's own word for it.
+_OWN: Final = re.compile(r"\b(?:i(?!')|i'll|let me|let's|lemme|let us|step|me)\b")
+_MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
 # What depends on something else first, or is meant for another day, is not the next act.
 _LATER: Final = re.compile(
     r"^(?:(?:and|but|then|so|also)[, ]+)?(?:once|when|whenever|if|should|in case|unless|until"
     r"|otherwise)\b"
     r"|\b(?:as soon as|every|future|always|from now on|going forward|next time|i hope)\b"
+    r"|\bif (?:we|you) (?:want|need|like|decide|choose)\b"
+    r"|\b(?:will|to|can|would|could|this|that|which) let (?:us|me)\b"
 )
 # A closing remark on the act that the sentence before announces.
 _REMARK: Final = opening(
     one_of("""
     this, that, these, it, which, there, here, the, they, in particular, specifically, note that,
-    for this, please wait, please hold, please stand by, please bear, hold on, one moment,
-    just a moment, stand by, give me
+    for this, after that, afterwards, then, please wait, please hold, please stand by,
+    please bear, hold on, one moment, just a moment, stand by, give me
 """)
 )
 _PATIENCE: Final = re.compile(r"\b(?:hold on|wait|bear with me|moment)\b.{0,20}\bwhile i\b")
 
 
 def announced(closing: Closing) -> Announcement | None:
-    """Return what a message announces at its end, if it does."""
+    """Return what a message announces at its end, if it does; not where it ends itself."""
     if closing.calls:
-        return Announcement("", "it ends with a tool call written as text")
+        return Announcement("", "it ends with a tool call written as text", Intent.ACT)
     if closing.only_thinks:
-        return Announcement("", "it ends with its thoughts, nothing came of them")
+        return Announcement("", "it ends with its thoughts, nothing came of them", Intent.ACT)
     if closing.shows or not closing.sentences:
         return None
     last = closing.sentences[-1]
-    if closing.is_open:
-        return Announcement(last.said, "it breaks off where something must follow")
-    return _from_last(last) or _from_before(closing.sentences)
+    found = _from_last(last) or _from_before(closing.sentences)
+    if closing.is_open and (found is None or found.kind is not Intent.ACT):
+        because = "it breaks off where something must follow"
+        return Announcement(last.said, because, Intent.OPEN_END)
+    if found is not None and closing.shows_command and not _MINE.search(found.said.lower()):
+        # The command stands there for whoever reads it: "let's install it" is said to them.
+        return msgspec.structs.replace(found, kind=Intent.SHARED)
+    return found
+
+
+def ends_itself(closing: Closing) -> bool:
+    """Tell whether a message announces that it hands in, concludes or sums up: that is the end."""
+    if closing.ends_by_call:
+        return True
+    if closing.calls or not closing.sentences:
+        return False
+    plain = closing.sentences[-1].plain
+    may_end = any(sign in plain for sign in _SIGNS_OF_AN_END)
+    return (may_end and _ENDS.search(plain) is not None) or announces_its_end(plain)
+
+
+def unsaid(closing: Closing) -> Announcement | None:
+    """Return that nothing was said of what a tool gave, where that is so."""
+    if closing.is_silent:
+        return Announcement("", "nothing was said after the result of a tool", Intent.SILENCE)
+    if closing.is_output:
+        return Announcement("", "it holds nothing but a tool's output", Intent.SILENCE)
+    return None
 
 
 def _from_last(last: Sentence) -> Announcement | None:
     """Return what the last sentence announces."""
-    acts = _names_an_act(last) or (not last.is_item and _begins_an_act(last))
+    acts = (
+        _names_an_act(last)
+        or (not last.is_item and _begins_an_act(last))
+        or _AT_WORK.search(last.plain) is not None
+    )
     return _announcement(last) if acts and not _is_put_off(last) else None
 
 
@@ -153,19 +269,39 @@ def _names_an_act(sentence: Sentence) -> bool:
     return (
         _FIRST_PERSON.search(plain) is not None
         or ("while i" in plain and _PATIENCE.search(plain) is not None)
-        or ANNOUNCED.search(plain) is not None
+        or announces_an_act(plain)
     )
 
 
 def _begins_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
-    if _NEXT_ACT.match(plain) or _NEED.match(plain) or _TITLE.match(plain):
+    if _NEXT_ACT.match(plain) or _NEED.match(plain):
         return True
     is_statement = plain.endswith((".", "!", "\u2026"))
-    return is_statement and _DOING.match(plain) is not None and _STATES.search(plain) is None
+    if _TITLE.match(plain):
+        return not is_statement
+    return (
+        is_statement
+        and _DOING.match(plain) is not None
+        and not (_STATES.search(plain) or _FOREIGN.search(plain))
+    )
 
 
 def _announcement(sentence: Sentence) -> Announcement:
-    if _VAGUE.search(sentence.plain):
-        return Announcement(sentence.said, "it says that it goes on", is_vague=True)
-    return Announcement(sentence.said, "its end announces the next act")
+    plain = sentence.plain
+    if _VAGUE.search(plain):
+        return Announcement(sentence.said, "it says that it goes on", Intent.VAGUE)
+    if _is_less_sure(plain):
+        return Announcement(sentence.said, "its end says what is left to do", Intent.SHARED)
+    return Announcement(sentence.said, "its end announces the next act", Intent.ACT)
+
+
+def _is_less_sure(plain: str) -> bool:
+    """Tell whether what is announced may be somebody else's to do, or done already."""
+    return not (
+        _OWN.search(plain)
+        or _AT_IT.search(plain)
+        or _DOING.match(plain)
+        or _TITLE.match(plain)
+        or announces_an_act(plain)
+    )

@@ -7,9 +7,12 @@ read, however long the message is. Code and quoted text are somebody else's word
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, cast
 
 import msgspec
+
+from interlock.policy.stops.output_text import is_output
 
 _MOST_READ: Final = 4_000
 _MOST_PROSE: Final = 1_500
@@ -20,12 +23,20 @@ _MOST_BEHIND_A_CALL: Final = 600
 
 _FENCE: Final = "```"
 _COMMANDS: Final = ("bash", "sh", "shell", "zsh", "console", "powershell")
+_UNSHOWN: Final = "[object Object]"
+"""What some clients write in the place of a call that they cannot show."""
 _COLONS: Final = (":", "\uff1a")
 _THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>")
 _APOSTROPHES: Final = ("\u2019", "\u2018", "\u02bc")
 
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
-_HEADING: Final = re.compile(r"\s*#{1,6}\s+\S.{0,78}$")
+# A heading at the very end opens something where it counts steps; any other is a sentence.
+_HEADING: Final = re.compile(
+    r"\s*#{1,6}\s+(?:[*_]{2})?"
+    r"(?:(?:step|task|phase|fix|part|change|item|issue|stage) #?\d+\b|#?\d{1,3}[.):])"
+    r".{0,78}(?<![.!?\u2026\u3002\uff01\uff1f])$",
+    re.IGNORECASE,
+)
 _ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
 _MARKS: Final = re.compile(r"[*_]{2,}|^\s*#+\s+")
 _CODE: Final = re.compile(r"`[^`\n]*`")
@@ -44,12 +55,47 @@ _SENTENCE_END: Final = re.compile(
 _HAS_WORD: Final = re.compile(r"\w")
 _CALL: Final = re.compile(
     r"<function=|</?function_calls>|</function>|</?invoke\b|</?tool_calls?>|</?tool_use\b"
-    r"|<\|tool_call|\[/?tool_calls?\]"
+    r"|<\|tool_call|\[/?tool_calls?\]|\naction input:|</[a-z]+_[a-z_]+>(?=\s*$)"
     r'|"(?:name|tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|tool_input)"\s*:'
 )
-_SIGNS_OF_A_CALL: Final = ("function", "invoke", "tool", "arguments")
+_SIGNS_OF_A_CALL: Final = ("function", "invoke", "tool", "arguments", "action input", "</")
 # What is said of a call that was just written; anything else behind it is an answer.
 _REMARKS_ON_A_CALL: Final = ("this will", "this should", "please wait", "please hold", "once i")
+
+
+_HANDING_IN: Final = (
+    "submit", "finish", "final_answer", "attempt_completion", "complete_task", "task_complete",
+    "task_done", "submit_answer", "submit_solution", "finish_task", "end_task", "mark_complete",
+)  # fmt: skip
+"""What agents' frameworks call the act that hands the work in."""
+_SIGNS_OF_AN_END: Final = (
+    "submit",
+    "finish",
+    "final_answer",
+    "completion",
+    "complete",
+    "task_done",
+    "end_task",
+)
+_LAST_WORDS: Final = (
+    "\nterminate",
+    " terminate",
+    "task_complete",
+    "<finish></finish>",
+    "</finish>",
+    "</attempt_completion>",
+    "</ask_followup_question>",
+)
+"""What agents write to say that they are done, or to ask, where nobody reads a call."""
+_CALL_NAMES: Final = "|".join(_HANDING_IN)
+_CALLED_IN: Final = re.compile(
+    rf"(?:<function=|<invoke name=\"|\"(?:name|tool|tool_name|function|action)\"\s*:\s*\")"
+    rf"(?:{_CALL_NAMES})\b[^<]{{0,600}}(?:<(?!function=|invoke)[^<]{{0,200}})*$"
+)
+_SUBMITS: Final = re.compile(
+    rf"(?:(?:bash|sh|shell|console|python|text)\n)?\s*(?:(?:{_CALL_NAMES})\b(?:\(.*\))?"
+    r"|echo complete_task_and_submit_final_output\b.*)\s*$"
+)
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -70,32 +116,49 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[Sentence, ...] = ()
     """The last ones, oldest first."""
     is_open: bool = False
-    """It ends with a colon or a heading: what it announces is missing."""
+    """It ends with a colon or with the heading of a step: what it announces is missing."""
     calls: bool = False
     """It ends with a tool call written as text."""
     shows: bool = False
     """It ends with a block that is no command: what it announces stands there already."""
+    shows_command: bool = False
+    """It ends with a block that holds a command."""
+    is_silent: bool = False
+    """It says nothing: there is no word in it."""
+    is_output: bool = False
+    """It holds nothing but code, a diff, or what a tool printed."""
+    ends_by_call: bool = False
+    """The call that it ends with, or the block, is the one that hands the work in."""
     only_thinks: bool = False
     """It ends with its thoughts: nothing was said or done after them."""
 
 
 def closing_of(text: str | None) -> Closing:
-    """Return how a message ends; None and blank text end with nothing."""
+    """Return how a message ends; None is not known, and blank text says nothing."""
     tail = _tail(text)
     if not tail:
-        return Closing()
+        return Closing(is_silent=text is not None)
+    end = tail[-_MOST_PROSE:].lower()
+    said = _unwrapped(tail)
+    sentences = _last_sentences(_prose(said)[-_MOST_PROSE:])
+    block = _last_block(said)
+    is_command = block is not None and _is_command(block)
     return Closing(
-        sentences=_last_sentences(_prose(tail)[-_MOST_PROSE:]),
-        is_open=_breaks_off(tail),
-        calls=_ends_with_a_call(tail[-_MOST_PROSE:].lower()),
-        shows=_ends_with_a_block(tail),
+        sentences=sentences,
+        is_open=_breaks_off(said),
+        calls=_ends_with_a_call(end),
+        shows=block is not None and not is_command,
+        shows_command=is_command,
         only_thinks=tail[-len("</thinking>") :].lower().endswith(_THOUGHTS_ONLY),
+        is_silent=not sentences and _HAS_WORD.search(tail) is None,
+        is_output=is_output(tail, says_nothing=not sentences),
+        ends_by_call=_hands_in(end),
     )
 
 
 def sentences_of(text: str | None) -> tuple[Sentence, ...]:
     """Return every sentence of the part that is read, for phrases that count anywhere."""
-    lines = _prose(_tail(text)).split("\n")
+    lines = _prose(_unwrapped(_tail(text))).split("\n")
     return tuple([sentence for line in lines for sentence in _sentences_of_line(line)])
 
 
@@ -110,6 +173,8 @@ def straightened(text: str) -> str:
 def _tail(text: str | None) -> str:
     """Return the part of a message that is read, without half characters."""
     tail = (text or "")[-_MOST_READ:].rstrip()
+    while tail.endswith(_UNSHOWN):
+        tail = tail[: -len(_UNSHOWN)].rstrip()
     try:
         tail.encode()
     except UnicodeEncodeError:
@@ -119,7 +184,7 @@ def _tail(text: str | None) -> str:
 
 def _prose(tail: str) -> str:
     """Return the text without code and without what it quotes line by line."""
-    prose = _without_blocks(_unwrapped(tail)) if _FENCE in tail or tail[0:1] == "{" else tail
+    prose = _without_blocks(tail) if _FENCE in tail else tail
     prose = straightened(prose)
     if ">" in prose:
         prose = _THOUGHT.sub("\n", _QUOTED_LINE.sub("", f"\n{prose}"))
@@ -127,10 +192,33 @@ def _prose(tail: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Return what is said in a message that some clients wrap into JSON."""
-    if not (text.startswith("{") and text.endswith("}")):
+    """Return what is said in a message that some clients wrap into JSON, perhaps in a block."""
+    if text[:1] not in ("{", "`"):
         return text
-    return _STRING_OF_JSON.sub("\n", text.rstrip('"}] \n'))
+    inner = text
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        inner = text.strip("`").partition("\n")[2].strip()
+    if not (inner.startswith("{") and inner.endswith("}")):
+        return text
+    try:
+        return "\n".join(_strings(msgspec.json.decode(inner)))
+    except (msgspec.DecodeError, RecursionError):
+        return _STRING_OF_JSON.sub("\n", inner.rstrip('"}] \n'))
+
+
+def _strings(value: object, mark: str = "") -> Iterator[str]:
+    """Yield what stands in a value, a list as a list; a single word is a name, and not said."""
+    match value:
+        case str() if " " in value or not value.isascii():
+            yield f"{mark}{value}"
+        case dict():
+            for each in cast("dict[str, object]", value).values():
+                yield from _strings(each, mark)
+        case list():
+            for each in cast("list[object]", value):
+                yield from _strings(each, "- ")
+        case _:
+            pass
 
 
 def _without_blocks(text: str) -> str:
@@ -192,10 +280,24 @@ def _pieces(line: str) -> list[str]:
 def _plain(sentence: str) -> str:
     plain = " ".join(sentence.lower().split())
     if "`" in plain:
-        plain = _CODE.sub("code", plain)
+        plain = _CODE.sub(_named, plain)
     if '"' in plain or not plain.isascii():
         plain = _QUOTED.sub("quote", plain)
     return plain
+
+
+def _named(code: re.Match[str]) -> str:
+    """Return what stands for code: the name of an act that hands in is one that counts."""
+    name = code.group().strip("`")
+    return name if name in _HANDING_IN else "code"
+
+
+def _hands_in(end: str) -> bool:
+    """Tell whether the last thing that a message holds is the call or the command to hand in."""
+    block = _last_block(end)
+    if (block is not None and _SUBMITS.match(block.strip())) or end.endswith(_LAST_WORDS):
+        return True
+    return any(sign in end for sign in _SIGNS_OF_AN_END) and _CALLED_IN.search(end) is not None
 
 
 def _ends_with_a_call(end: str) -> bool:
@@ -212,9 +314,15 @@ def _ends_with_a_call(end: str) -> bool:
     return len(behind) <= _MOST_BEHIND_A_CALL and "\n\n" not in behind
 
 
-def _ends_with_a_block(tail: str) -> bool:
-    """Tell whether a fenced block that is no command is the last thing that a message holds."""
+def _last_block(tail: str) -> str | None:
+    """Return the fenced block that is the last thing in a message, with what it says it is."""
     if not tail.endswith(_FENCE):
-        return False
-    block = tail[: -len(_FENCE)].rpartition(_FENCE)[2]
-    return block.partition("\n")[0].strip().lower() not in _COMMANDS
+        return None
+    return tail[: -len(_FENCE)].rpartition(_FENCE)[2]
+
+
+def _is_command(block: str) -> bool:
+    """Tell whether a block holds a command: it says so, or it is a single line of no language."""
+    language, _, inner = block.partition("\n")
+    name = language.strip().lower()
+    return name in _COMMANDS or (not name and bool(inner.strip()) and "\n" not in inner.strip())

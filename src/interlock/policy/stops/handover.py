@@ -7,12 +7,12 @@ answer is none to the person.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-import re2
-
 from interlock.policy.stops.closing_text import Closing, Sentence
-from interlock.policy.stops.phrases import HANDED_OVER, one_of, whole
+from interlock.policy.stops.languages import awaits_the_person, hands_over, runs_by_itself
+from interlock.policy.stops.phrases import one_of, whole
 
 _QUESTION_MARKS: Final = frozenset("?\u061f\uff1f\ufe56\u1367\u2047\u2048\u2049\u203d\u2753\u2754")
 _MARK_WITHIN_A_WORD: Final = "\u055e"
@@ -22,6 +22,7 @@ _GREEK_MARKS: Final = (";", "\u037e")
 _SIGNS: Final = " \t\"')]}*_~\u201d\u00bb\ufe0f"
 _EMOJI: Final = re.compile(r"[\s\u200d\ufe0f\u2600-\u2752\u2755-\u27bf\U0001f000-\U0001faff]+$")
 _NEAR_END: Final = 4
+_REMARKED: Final = 2
 
 # A question for leave to act stays open even if something is said after it.
 _FOR_LEAVE: Final = whole(
@@ -68,8 +69,52 @@ _LAST_WORDS: Final = (
     r"|happy to (?:help|assist|make|add|do|adjust|walk)"
     r"|can(?:'t| ?not) (?:go on|continue|proceed) (?:until|unless|without)"
 )
-_ENDING: Final = re2.compile(
-    f"{whole(f'{_HAND_OVERS}|{_LAST_WORDS}').pattern}|{HANDED_OVER.pattern}"
+_ENDING: Final = whole(f"{_HAND_OVERS}|{_LAST_WORDS}")
+# Whoever waits, and does not say for what, waits for the person.
+_AWAITING: Final = whole(
+    r"(?:i'll|i will|i'm|i am|we'll|we will|we are|we're) (?:(?:now|just|then|also|happily) )*"
+    r"(?:wait(?:ing)?|stand(?:ing)? by|hold(?:ing)? (?:here|off|on|for now)|pause here|pausing here"
+    r"|be here|stop here and wait)|standing by|awaiting further"
+)
+_SIGNS_OF_WAITING: Final = ("wait", "stand", "hold", "paus", "be here")
+_SIGNS_OF_RUNNING: Final = ("still", "background", "wait", "i'll ", "i will ")
+# What goes on by itself: its end is waited for, and nobody is asked.
+_WORKER: Final = one_of("""
+    it, this, that, they, these, both, all, everything, build, builds, tests, test, suite, suites,
+    job, jobs, command, script, deploy, deployment, process, task, tasks, agent, agents, worker,
+    workers, training, download, install, installation, migration, pipeline, workflow, check,
+    checks, run, runs, benchmark, benchmarks, compile, compilation, crawl, export, import,
+    backup, sync, scan, upload, query, server, review, typecheck, lint, ci, subagent, subagents
+""")
+_RUNNING: Final = one_of("""
+    running, building, compiling, executing, downloading, uploading, installing, training,
+    deploying, working, going, processing, in progress, under way, underway, in flight, queued
+""")
+_RUNS: Final = whole(
+    rf"(?:is|are|'s|'re|was|were) (?:(?:now|currently|also|all|both|already) )*still {_RUNNING}"
+    rf"|still {_RUNNING}"
+    rf"|{_WORKER} (?:(?:is|are|now|currently|still|also|will|keeps?|continues? to|should) )*"
+    rf"(?:{_RUNNING}|runs?|runs on|started|launched|kicked off|continues?) in (?:the )?background"
+    r"|(?:started|launched|kicked off|running|spawned|moved|put) (?:[\w`'-]+ ){0,5}(?:in|to|into)"
+    r" (?:the )?background"
+    r"|(?:wait|waiting) (?:a (?:bit|little|moment) (?:longer )?)?(?:for|until|on|till) "
+    r"(?:(?:the|all|both|these|those|its|their|this|that|each|every) )*"
+    rf"(?:[\w`'-]+ ){{0,4}}?(?:{_WORKER}|results?|completion|output|finish)\b"
+    r"|(?:i'll|i will) (?:be (?:notified|told|pinged)|get (?:notified|a notification)"
+    r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
+    r"|later|then)"
+)
+# What the person is asked to send, press or say, so that the writer goes on.
+_ASKED_TO: Final = re.compile(
+    r"(?:just |simply |or |then )?"
+    + one_of("""
+    share, send, give, paste, provide, pick, choose, drop, tell, say, point, upload, attach, run,
+    restart, open, try, connect, log in, sign in, approve, confirm, merge, push, set, add, install,
+    reply, type, press, click, hit, answer, name, list, describe, grant, enable, export, rerun,
+    reload, test, check, review, decide, go ahead and
+""")
+    + r"\b.*?[,;:]? (?:and|then|so|;|-|\u2014|\u2013) (?:then )?"
+    r"(?:i'll|i will|i can|we'll|we can)\b"
 )
 # A request, unless it only asks to be patient.
 _PLEASE: Final = re.compile(
@@ -77,7 +122,8 @@ _PLEASE: Final = re.compile(
     r"|one moment|stay)\b)"
 )
 _ON_THE_PERSON: Final = re.compile(
-    r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with) (?:\w+ ){0,2}?"
+    r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|the moment"
+    r"|the minute) (?:\w+ ){0,2}?"
     r"(?:(?:you|you'd|you've|your)\b(?! are\b)|confirmed|approved)\b"
     r"|\b(?:once|after|as soon as|when) (?:i|we) (?:have|get|receive|know|gather|can|hear"
     r"|(?:find|identify|verify) the)\b"
@@ -97,9 +143,8 @@ def asked(closing: Closing) -> str | None:
     if head is not None and _asks(head):
         return head.said
     before = sentences[-_NEAR_END:-1]
-    if before and _is_left_open(before[-1], last):
-        return before[-1].said
-    return _asked_before(before)
+    questions = [each for each in before if _is_question(each)]
+    return _left_open(questions, before, last) or _asked_before(questions, before)
 
 
 def waits_for_a_person(sentence: Sentence) -> bool:
@@ -133,28 +178,60 @@ def _hands_over(sentence: Sentence) -> bool:
     return (
         _ENDING.search(plain) is not None
         or _is_request(plain)
+        or hands_over(plain)
         or (waits_for_a_person(sentence) and _THE_WRITER_ACTS.search(plain) is not None)
+        or _ASKED_TO.match(plain) is not None
+        or _waits_for_somebody(plain)
     )
 
 
-def _is_left_open(question: Sentence, last: Sentence) -> bool:
-    """Tell whether a question to the person is not taken up by its own writer."""
-    return (
-        _is_question(question)
-        and _ABOUT_THE_PERSON.search(question.plain) is not None
-        and _TAKES_OVER.search(last.plain) is None
-    )
+def _waits_for_somebody(plain: str) -> bool:
+    """Tell whether it waits, and for nothing that ends by itself."""
+    waits = _holds(plain, _SIGNS_OF_WAITING) and _AWAITING.search(plain) is not None
+    return (waits or awaits_the_person(plain)) and not _runs(plain)
 
 
-def _asked_before(sentences: tuple[Sentence, ...]) -> str | None:
+def _runs(plain: str) -> bool:
+    runs = _holds(plain, _SIGNS_OF_RUNNING) and _RUNS.search(plain) is not None
+    return runs or runs_by_itself(plain)
+
+
+def _holds(plain: str, signs: tuple[str, ...]) -> bool:
+    """Tell at little cost whether a longer look at a sentence is worth it."""
+    return any(sign in plain for sign in signs)
+
+
+def waits_for_an_end(closing: Closing) -> str | None:
+    """Return the sentence that says that something still runs, and nothing is to be done now."""
+    for sentence in reversed(closing.sentences[-_REMARKED:]):
+        if _runs(sentence.plain):
+            return sentence.said
+    return None
+
+
+def _left_open(
+    questions: Sequence[Sentence], before: Sequence[Sentence], last: Sentence
+) -> str | None:
+    """Return the question to the person that is not taken up by its own writer.
+
+    A choice of a list stays open whatever is said of it; any other question is the last one.
+    """
+    for question in reversed(questions):
+        about_them = question is before[-1] and _ABOUT_THE_PERSON.search(question.plain)
+        if (question.is_item or about_them) and not _TAKES_OVER.search(last.plain):
+            return question.said
+    return None
+
+
+def _asked_before(questions: Sequence[Sentence], before: Sequence[Sentence]) -> str | None:
     """Return the sentence shortly before the end that leaves the next move to the person."""
-    for sentence in sentences:
-        if _is_question(sentence) and _FOR_LEAVE.search(sentence.plain):
+    for sentence in questions:
+        if _FOR_LEAVE.search(sentence.plain):
             return sentence.said
     # One look at all of them tells that most messages hand nothing over.
-    if not _leaves_the_next_move("\n".join([each.plain for each in sentences])):
+    if not _leaves_the_next_move("\n".join([each.plain for each in before])):
         return None
-    return next((each.said for each in sentences if _leaves_the_next_move(each.plain)), None)
+    return next((each.said for each in before if _leaves_the_next_move(each.plain)), None)
 
 
 def _leaves_the_next_move(plain: str) -> bool:

@@ -28,29 +28,37 @@ from interlock.model.stop import (
 from interlock.policy.config.complaints import one_line
 from interlock.policy.config.key import OBSERVE
 from interlock.policy.config.stop_section import Stops
-from interlock.policy.stops.announcements import Announcement, announced
+from interlock.policy.stops.announcements import (
+    Announcement,
+    Intent,
+    announced,
+    ends_itself,
+    unsaid,
+)
 from interlock.policy.stops.closing_text import Closing, Sentence, closing_of, sentences_of
-from interlock.policy.stops.handover import asked
+from interlock.policy.stops.handover import asked, waits_for_an_end
 from interlock.policy.stops.phrases import mentioned, said, whole
+from interlock.policy.stops.provider_errors import ProviderError, provider_error
+from interlock.policy.stops.report_form import report_share
 
 
 def decide(context: StopContext, settings: Stops) -> StopDecision:
     """Return whether the turn goes on, with every signal and the one reason."""
     settings = settings.for_model(context.model)
-    closing = closing_of(context.text)
-    sentences = sentences_of(context.text) if settings.by_phrases else closing.sentences
-    intent = _intent(closing, sentences, settings)
-    signals = tuple(_signals(context, sentences, intent, settings))
+    read = _Read(context, settings)
+    signals = tuple(_signals(context, read, settings))
     score = sum([signal.points for signal in signals])
-    outcome, reason = _outcome(context, score, signals, settings)
+    outcome, reason = _outcome(context, read, score, signals, settings)
     veto = None
-    vetoed = _veto(context, closing, settings) or (
-        _exhausted(context, settings) if outcome in _SENT_ON else None
+    vetoed = _veto(context, read, settings) or (
+        _exhausted(context, settings) if outcome in _BOUNDED else None
     )
     if vetoed is not None:
         outcome, (veto, reason) = StopOutcome.VETOED, vetoed
+        signals = (*signals, *_taken_away(veto, settings))
+        score = sum([signal.points for signal in signals])
     would_have = None
-    if settings.mode == OBSERVE and outcome in _SENT_ON:
+    if settings.mode == OBSERVE and outcome in _BOUNDED:
         would_have, outcome = outcome, StopOutcome.FINISHED_WITH_WARNING
         reason = f"would have been sent on: {reason}"
     return StopDecision(
@@ -60,17 +68,62 @@ def decide(context: StopContext, settings: Stops) -> StopDecision:
         reason=reason,
         outcome=outcome,
         veto=veto,
-        nudge=_nudge(context, intent) if outcome in _SENT_ON else None,
+        nudge=_nudge(context, read.intent) if outcome in _SENT_ON else None,
         would_have=would_have,
+        delay_ms=read.delay_ms if outcome is StopOutcome.WAITS else None,
     )
 
 
 _SENT_ON: Final = frozenset((StopOutcome.NUDGED, StopOutcome.RESUMED))
-"""What goes on because it is sent on, which happens only so often."""
+_BOUNDED: Final = _SENT_ON | {StopOutcome.WAITS}
+"""What goes on because it is sent on or waited for, which happens only so often."""
+_OF_A_VETO: Final = -200
+_LOOKS_AGAIN_MS: Final = 60_000
+_MOST_DOUBLED: Final = 6
+
+
+class _Read:
+    """What a message says, read once."""
+
+    def __init__(self, context: StopContext, settings: Stops) -> None:
+        text, by_phrases = context.text, settings.by_phrases
+        self.closing = closing = closing_of(text)
+        self.sentences = sentences_of(text) if by_phrases else closing.sentences
+        said = "\n".join([sentence.plain for sentence in self.sentences])
+        self.summary = mentioned(settings.summary_phrases, said)
+        self.error: ProviderError | None = provider_error(text, context.retries)
+        self.ends = not by_phrases and ends_itself(closing)
+        self.intent = None if self.ends else _intent(context, closing, self.sentences, settings)
+        self.runs = None if by_phrases else _waited_for(closing, self.intent)
+        self._retries = context.retries
+
+    @property
+    def delay_ms(self) -> int:
+        """After how long it is looked at again: each time twice as long."""
+        if self.error is not None and self.error.delay_ms is not None:
+            return self.error.delay_ms
+        return _LOOKS_AGAIN_MS << min(self._retries, _MOST_DOUBLED)
+
+
+def _waited_for(closing: Closing, intent: Announcement | None) -> str | None:
+    """Return the sentence that says what still runs, unless another act is announced beside it."""
+    runs = waits_for_an_end(closing)
+    is_other = intent is not None and intent.kind is not Intent.VAGUE and intent.said != runs
+    return None if is_other else runs
+
+
+def _taken_away(veto: StopVeto, settings: Stops) -> Iterator[SignalScore]:
+    """Yield what a veto does to the score, so that the score alone tells as well."""
+    if not settings.by_phrases:
+        yield _score(StopSignal.VETO, _OF_A_VETO, f"the veto `{veto.value}` ends the turn")
 
 
 def _outcome(
-    context: StopContext, score: int, signals: tuple[SignalScore, ...], settings: Stops
+    context: StopContext,
+    read: _Read,
+    score: int,
+    signals: tuple[SignalScore, ...],
+    settings: Stops,
 ) -> tuple[StopOutcome, str]:
     """Return what happens where nothing forbids going on, and why."""
     if context.tool_calls:
@@ -81,6 +134,17 @@ def _outcome(
         return StopOutcome.RESUMED, "it was cut off at its length limit"
     if context.finish_reason is FinishReason.TOOL_CALLS:
         return StopOutcome.NUDGED, "it announced tool calls and gave none"
+    if read.error is not None:
+        said = one_line(read.error.said)
+        return StopOutcome.WAITS, f"the provider failed and is tried again later: `{said}`"
+    if read.runs is not None:
+        return StopOutcome.WAITS, f"it waits for what runs by itself: `{one_line(read.runs)}`"
+    return _by_score(score, signals, settings)
+
+
+def _by_score(
+    score: int, signals: tuple[SignalScore, ...], settings: Stops
+) -> tuple[StopOutcome, str]:
     counted = "; ".join([each.because for each in signals if each.points])
     scored = f"(score {score}; from {settings.continue_at} on it is sent on)"
     if score >= settings.continue_at:
@@ -94,21 +158,18 @@ def _outcome(
     return StopOutcome.FINISHED, f"taken as done: {few} of unfinished work {scored}"
 
 
-_MANY_CALLS: Final = 0.5
+_HALF: Final = 0.5
 
 
-def _signals(
-    context: StopContext,
-    sentences: Sequence[Sentence],
-    intent: Announcement | None,
-    settings: Stops,
-) -> Iterator[SignalScore]:
-    """Yield all five signals in their order, and one more for each kind of evidence."""
+def _signals(context: StopContext, read: _Read, settings: Stops) -> Iterator[SignalScore]:
+    """Yield all five signals in their order, the form, and each kind of evidence."""
     yield _finish_reason(context, settings)
     yield _last_event(context, settings)
-    yield _content_intent(context, intent, settings)
-    yield _no_summary(sentences, settings)
+    yield _content_intent(context, read, settings)
+    yield _no_summary(read, settings)
     yield _tool_ratio(context, settings)
+    if settings.points_form:
+        yield _form(context, read, settings)
     if context.evidence:
         # Each kind counts once: ten open items speak no louder than one.
         counts = Counter(each.kind for each in context.evidence)
@@ -137,22 +198,40 @@ def _last_event(context: StopContext, settings: Stops) -> SignalScore:
     return _score(StopSignal.LAST_EVENT, 0, f"the event before it is {name}")
 
 
-def _content_intent(
-    context: StopContext, intent: Announcement | None, settings: Stops
-) -> SignalScore:
+def _content_intent(context: StopContext, read: _Read, settings: Stops) -> SignalScore:
+    intent = read.intent
     if intent is None:
         because = "it announces no next action" if context.text else "there is no text"
         return _score(StopSignal.CONTENT_INTENT, 0, because)
-    points = settings.points_vague_intent if intent.is_vague else settings.points_intent
+    points = {
+        Intent.ACT: settings.points_intent,
+        Intent.OPEN_END: settings.points_open_end,
+        Intent.SILENCE: settings.points_silence,
+        Intent.SHARED: settings.points_shared_intent,
+        Intent.VAGUE: settings.points_vague_intent,
+    }[intent.kind]
     return _score(StopSignal.CONTENT_INTENT, points, intent.because)
 
 
+def _form(context: StopContext, read: _Read, settings: Stops) -> SignalScore:
+    if read.ends:
+        because = "it announces to hand in, to conclude or to sum up"
+        return _score(StopSignal.FORM, 0, because)
+    share = 1.0 if read.summary is not None else report_share(context.text, read.closing)
+    because = "it is a short and plain note" if share < _HALF else "it looks like a report"
+    return _score(StopSignal.FORM, round(settings.points_form * (1 - share)), because)
+
+
 def _intent(
-    closing: Closing, sentences: Sequence[Sentence], settings: Stops
+    context: StopContext, closing: Closing, sentences: Sequence[Sentence], settings: Stops
 ) -> Announcement | None:
     """Return what a message says that it does next, by the reading that the policy chose."""
     if settings.by_phrases:
         return _intent_by_phrases(sentences, settings)
+    if context.last_event is LastEvent.TOOL_RESULT:
+        silence = unsaid(closing)
+        if silence is not None:
+            return silence
     return announced(closing) or _intent_by_phrases(closing.sentences[-1:], settings)
 
 
@@ -166,15 +245,13 @@ def _intent_by_phrases(sentences: Sequence[Sentence], settings: Stops) -> Announ
             phrase = said(settings.continue_phrases, sentence.plain)
             # Whoever goes on with a summary is done.
             if phrase and not mentioned(settings.summary_phrases, sentence.plain):
-                found = Announcement(sentence.said, f"it says `{phrase}`", is_vague=True)
+                found = Announcement(sentence.said, f"it says `{phrase}`", Intent.VAGUE)
     return found
 
 
-def _no_summary(sentences: Sequence[Sentence], settings: Stops) -> SignalScore:
-    text = "\n".join([sentence.plain for sentence in sentences])
-    phrase = mentioned(settings.summary_phrases, text)
-    if phrase is not None:
-        return _score(StopSignal.NO_SUMMARY, 0, f"it sums up or hands over: `{phrase}`")
+def _no_summary(read: _Read, settings: Stops) -> SignalScore:
+    if read.summary is not None:
+        return _score(StopSignal.NO_SUMMARY, 0, f"it sums up or hands over: `{read.summary}`")
     return _score(StopSignal.NO_SUMMARY, settings.points_no_summary, "it does not sum up")
 
 
@@ -182,7 +259,7 @@ def _tool_ratio(context: StopContext, settings: Stops) -> SignalScore:
     ratio = context.tool_ratio
     if ratio is None:
         return _score(StopSignal.TOOL_RATIO, 0, "the share of turns with calls is not known")
-    many = ratio > _MANY_CALLS
+    many = ratio > _HALF
     because = f"{ratio:g} of the recent turns had calls, {'' if many else 'not '}more than 0.5"
     return _score(StopSignal.TOOL_RATIO, settings.points_tool_ratio if many else 0, because)
 
@@ -199,10 +276,11 @@ _REFUSAL: Final = whole(
 )
 
 
+_SIGNS_OF_A_REFUSAL: Final = ("can", "won't", "not", "unable", "decline", "refuse")
 _Vetoed = tuple[StopVeto, str]
 
 
-def _veto(context: StopContext, closing: Closing, settings: Stops) -> _Vetoed | None:
+def _veto(context: StopContext, read: _Read, settings: Stops) -> _Vetoed | None:
     """Return the first veto that holds, and why: hard states, a refusal, then a person.
 
     A message that holds calls has not stopped: only the first two speak to it.
@@ -210,13 +288,24 @@ def _veto(context: StopContext, closing: Closing, settings: Stops) -> _Vetoed | 
     if context.hard:
         states = ", ".join(context.hard)
         return StopVeto.HARD_STOP, f"the run is held: {states}; only a person can resume it"
+    closing = read.closing
     refused = _refused(context, closing)
     if refused is not None or context.tool_calls:
         return refused
+    if read.error is not None:
+        return _for_a_person(read.error)
     question = asked(closing) or _asked_in_own_words(closing, settings)
     if question is None:
         return None
     return StopVeto.AWAITING_USER, f"it asks the person or hands over: `{one_line(question)}`"
+
+
+def _for_a_person(error: ProviderError) -> _Vetoed | None:
+    """Return that nobody but a person can settle an error, if that is so."""
+    if error.delay_ms is not None:
+        return None
+    said = one_line(error.said)
+    return StopVeto.AWAITING_USER, f"the provider refuses until a person settles it: `{said}`"
 
 
 def _exhausted(context: StopContext, settings: Stops) -> _Vetoed | None:
@@ -233,7 +322,8 @@ def _exhausted(context: StopContext, settings: Stops) -> _Vetoed | None:
 def _refused(context: StopContext, closing: Closing) -> _Vetoed | None:
     if context.finish_reason is FinishReason.CONTENT_FILTER:
         return StopVeto.REFUSED, "the model refused, or its answer was filtered"
-    if closing.sentences and _REFUSAL.search(closing.sentences[-1].plain):
+    last = closing.sentences[-1].plain if closing.sentences else ""
+    if any(sign in last for sign in _SIGNS_OF_A_REFUSAL) and _REFUSAL.search(last):
         said = one_line(closing.sentences[-1].said)
         return StopVeto.REFUSED, f"the model refused: `{said}`"
     return None

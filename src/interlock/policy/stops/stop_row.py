@@ -17,8 +17,10 @@ _Kind = TypeVar("_Kind")
 def context_from_row(row: Mapping[str, object]) -> StopContext:
     """Return what a row says; InputError names the field that cannot be read."""
     finish_reason, last_event = _text(row, "finish_reason"), _text(row, "last_event")
+    text = _text(row, "text")
     return StopContext(
-        text=_text(row, "text"),
+        # A log that has the field tells that nothing was said; one that has not tells nothing.
+        text="" if text is None and "text" in row else text,
         last_event=None if last_event is None else last_event_from(last_event),
         finish_reason=None if finish_reason is None else finish_reason_from(finish_reason),
         tool_ratio=_share(row, "tool_ratio"),

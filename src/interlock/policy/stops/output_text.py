@@ -1,0 +1,68 @@
+"""Is a message nothing but code, a diff, or what a tool printed?
+
+Whoever shows only that has not said what came of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_FENCE: Final = "```"
+_DATA: Final = ("json", "yaml", "yml", "toml", "xml", "csv", "markdown", "md")
+_MOST_LINES: Final = 40
+_FEWEST_LINES: Final = 2
+_SHARE: Final = 0.85
+
+_PRINTED: Final = re.compile(
+    r"(?:diff --git |@@ -\d|--- a/|\+\+\+ b/|traceback \(most recent call last\):"
+    r"|\[?(?:tool|function|command|mcp|bash|shell)(?: call| execution| use| run)?\]? "
+    r"(?:has |was )?(?:errored|failed|timed out|aborted|cancelled|canceled|returned|exited"
+    r"|completed with|interrupted|rejected)\b"
+    r"|(?:process |command )?exit(?:ed)?(?: with)?(?: code)?:? ?-?\d+\s*$"
+    r"|<(?:system|stdout|stderr|tool_result|function_results?|output)>)",
+    re.IGNORECASE,
+)
+_LONGEST_PRINTED: Final = 200
+_LONG_AS_A_RULE: Final = ("diff", "@@", "---", "+++", "traceback", "<")
+_CODE_LINE: Final = re.compile(
+    r"(?:\s{4}|\t)\s*\S"
+    r"|\s*(?:(?:def|class|return|import|raise|async|await|const|let|var|func|fn|public|private"
+    r"|static|export|elif|except|finally|while|with|yield|del|assert|switch|case)\b"
+    r"|from \S+ import|if .+:$|for .+:$|else:|try:|@\w|//|/\*|\*/|#!|</?\w[^>]*>\s*$)"
+    r"|.*[;{}(\[,\\]\s*$|\s*[}\])]+[;,]?\s*$|\s*[\w.\[\]'\"]+ ?[-+*/|&]?= ?\S"
+    r"|\s*[\w.]+\(.*\)\s*$"
+)
+_SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
+
+
+def is_output(tail: str, *, says_nothing: bool) -> bool:
+    """Tell whether the end of a message is nothing but output.
+
+    `says_nothing` is whether nothing stands beside its fenced blocks.
+    """
+    if _FENCE in tail:
+        return says_nothing and _language(tail) not in _DATA
+    if tail[:1] == "{":
+        return False
+    return _was_printed(tail.lstrip()) or _is_code(tail)
+
+
+def _language(tail: str) -> str:
+    """Return what the first fenced block says that it is."""
+    return tail.partition(_FENCE)[2].partition("\n")[0].strip().lower()
+
+
+def _was_printed(text: str) -> bool:
+    """Tell whether it begins as a tool does; but for diffs and traces a tool's word is short."""
+    if not _PRINTED.match(text):
+        return False
+    return len(text) <= _LONGEST_PRINTED or text.lower().startswith(_LONG_AS_A_RULE)
+
+
+def _is_code(text: str) -> bool:
+    lines = [line for line in text.split("\n")[-_MOST_LINES:] if line.strip()]
+    if len(lines) < _FEWEST_LINES:
+        return False
+    code = sum(_CODE_LINE.match(line) is not None for line in lines)
+    return code >= _SHARE * len(lines) and not any(_SENTENCE.match(line) for line in lines)

@@ -1,0 +1,97 @@
+"""Is a message no answer at all, but the error of a model's provider, written as text?
+
+A passing one is tried again after a while. One that stays, such as an expired key or an empty
+account, is a person's to settle.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+_LONGEST: Final = 800
+"""A longer message speaks about an error, and is none."""
+_FIRST_MS: Final = 15_000
+_LONGEST_MS: Final = 3_600_000
+_MOST_DOUBLED: Final = 8
+
+# An error is its first words, and it is not told by somebody: "the API returned 529" is.
+_BEGINS: Final = re.compile(
+    r"[\W_]*(?:please run /login\b"
+    r"|(?:(?:fatal|unexpected|unhandled|provider|model|llm|api|http|request|server|network"
+    r"|connection|internal|stream|gateway|rate|limit|overloaded|authentication|permission|billing"
+    r"|anthropic|openai|azure|bedrock|gemini|claude)[ _-]*)*"
+    r"(?:error|exception|failed|failure|timeout|timed out)(?:[.!]?\s*$|\s*[:(\[{\u00b7-]|\s*\d{3}\b"
+    r"|[.,] (?:please )?(?:try|retry))"
+    r"|(?:api |request )?rate[ _-]limit(?:ed|s)?(?:[_ ](?:error|reached|exceeded|hit))"
+    r"|(?:status |http )?(?:4\d\d|5\d\d)[: ,.({\"-]+(?:too many|service|internal|bad|gateway"
+    r"|unauthori|forbidden|payment|overloaded|error|rate|request|server|time|type)"
+    r"|overloaded(?:[_ ]error)?\W*$|too many requests|service unavailable|bad gateway"
+    r"|gateway time-?out|invalid (?:api key|x-api-key|bearer)|incorrect api key"
+    r"|unauthori[sz]ed\W*$|(?:your )?credit balance (?:is )?too"
+    r"|insufficient (?:credits?|quota|balance|funds)"
+    r"|quota exceeded|(?:you've|you have) (?:hit|reached|exceeded) (?:your|the)[\w -]{0,30} limit"
+    r"|(?:claude|5-hour|weekly|your)[\w -]{0,20} limit (?:reached|exceeded|has been reached)"
+    r"|(?:your |the )?(?:api |oauth |access |auth )?(?:key|token|credentials?|session|login)s? "
+    r"(?:has |have |is |are )?(?:been )?(?:expired|revoked|invalid)\b"
+    r"|econn(?:reset|refused|aborted)|etimedout|socket hang up|fetch failed"
+    r"|connection (?:was )?(?:reset|refused|closed|aborted|lost|dropped)"
+    r"|the (?:server|model|service|api) is (?:currently |temporarily )?(?:overloaded|unavailable"
+    r"|at capacity)|you exceeded your current quota|\{\"(?:type|error)\" ?: ?[\"{])",
+    re.IGNORECASE,
+)
+_STAYS: Final = re.compile(
+    r"\b40[13]\b|/login\b|invalid[ _](?:api[ _]key|x-api-key|bearer|credentials?|token)"
+    r"|incorrect api key|unauthori[sz]ed|authentication[_ ](?:error|failed)"
+    r"|permission[_ ](?:error|denied)|\b(?:key|token|credentials?|session|login)\b[\w ]{0,20}"
+    r"\b(?:expired|revoked|invalid)|expired (?:key|token|credentials?|session)"
+    r"|credit balance|insufficient[_ ](?:credits?|quota|balance|funds)|current quota"
+    r"|billing|payment required|\b402\b|out of credits|no credits?\b|account (?:is )?(?:disabled"
+    r"|suspended)|api key not (?:found|valid)",
+    re.IGNORECASE,
+)
+_PASSES: Final = re.compile(
+    r"\b(?:408|409|425|429|5\d\d)\b|rate[ _-]?limit|overloaded|too many requests|time[d -]*out"
+    r"|econn\w+|socket|connection|network|unavailable|internal server error|api_error|capacity"
+    r"|fetch failed|bad gateway|temporar|try again|limit (?:reached|exceeded)|hit your[\w ]*limit"
+    r"|stream (?:error|closed|ended)|usage limit",
+    re.IGNORECASE,
+)
+_WAITS: Final = re.compile(
+    r"\b(?:try again|retry|retry-after|wait|resets?)\b[^\d\n]{0,24}?(\d{1,5}(?:\.\d+)?) ?"
+    r"(ms\b|milliseconds?|s\b|sec\w*|m\b|min\w*|h\b|hours?)",
+    re.IGNORECASE,
+)
+_UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000}
+
+
+class ProviderError(msgspec.Struct, frozen=True):
+    """An error that stands where an answer should."""
+
+    said: str
+    delay_ms: int | None
+    """After how long it is tried again; None where only a person can settle it."""
+
+
+def provider_error(text: str | None, retries: int) -> ProviderError | None:
+    """Return the error that a message consists of, if it does; each retry waits for longer."""
+    said = (text or "").strip()
+    if not said or len(said) > _LONGEST or not _BEGINS.match(said):
+        return None
+    if _STAYS.search(said):
+        return ProviderError(said, None)
+    if _PASSES.search(said):
+        return ProviderError(said, _delay_ms(said, retries))
+    return None
+
+
+def _delay_ms(said: str, retries: int) -> int:
+    """Return how long to wait: as long as it says, or twice as long each time."""
+    asked = _WAITS.search(said)
+    if asked is None:
+        return min(_LONGEST_MS, _FIRST_MS << min(retries, _MOST_DOUBLED))
+    unit = asked[2].lower()
+    factor = 1 if unit.startswith(("ms", "milli")) else _UNITS_MS[unit[0]]
+    return max(1_000, min(_LONGEST_MS, round(float(asked[1]) * factor)))
