@@ -39,6 +39,7 @@ GROUPS: Final = {
 UNFINISHED: Final = ("continue", "premature")
 CONTINUE_AT: Final = (40, 45, 50, 55, 60, 65, 70, 75, 80, 90, 100, 120, 1000)
 """The grid of `stops.continue-at` that a threshold is chosen from."""
+BAND: Final = 10
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ def print_report(*, with_mistakes: bool) -> None:
         print(f"\n# {name}")
         for text in report(own):
             print(text)
-    for text in (*cost(rows), *evidence_report()):
+    for text in (*bands(rows), *cost(rows), *evidence_report()):
         print(text)
     for text in mistakes(rows) if with_mistakes else ():
         print(text)
@@ -183,6 +184,18 @@ def rates(judged: Sequence[tuple[Row, bool]], *, with_goals: bool = False) -> It
         outcomes = [goes_on for row, goes_on in judged if row.group in groups]
         if outcomes:
             yield rate(f"    {name}", outcomes, goal=goal if with_goals else "")
+
+
+def bands(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield how many of the ends in each band of the score were unfinished."""
+    yield "\n## unfinished, by the score of the default profile"
+    found: dict[int, list[bool]] = {}
+    for row in rows:
+        score = max(decide(row.context, DEFAULT).score, -BAND)
+        found.setdefault(score // BAND, []).append(not row.is_finished)
+    for band, outcomes in sorted(found.items()):
+        name = "vetoed" if band < 0 else f"{BAND * band} to {BAND * band + BAND - 1}"
+        yield rate(f"    {name}", outcomes)
 
 
 def cost(rows: Sequence[Row]) -> Iterator[str]:
