@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.progress_meter import ChangedFile, Observation
-from interlock.policy.steps.call_observation import call_seen, error_of, signature
+from interlock.model.review import TestCounts
+from interlock.policy.steps.call_failure import complaint_of, error_of, signature
+from interlock.policy.steps.call_observation import call_seen
 
 
 def seen(
@@ -234,6 +236,160 @@ def test_another_trouble_has_another_signature(one: str, other: str) -> None:
 )
 def test_quotes_the_line_that_tells_most(text: str, expected: str) -> None:
     assert signature(text) == expected
+
+
+TRACE = "Traceback (most recent call last):\n  File 'a.py', line 7, in <module>"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        f"$ python a.py\nloading\n{TRACE}\nKeyError: 'total'\n",
+        "collected 0 items\n[The command completed with exit code 2.]",
+        "half of it was written\n(exit status 1)",
+        "subprocess: make returned non-zero exit status 2.",
+    ],
+)
+def test_knows_an_error_by_how_it_ends(result: str) -> None:
+    assert error_of(result, failed=None) is not None
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        f"the log of yesterday\n{TRACE}\nKeyError: 'total'\nstarted again, 5 orders were served",
+        "[The command completed with exit code 0.]",
+        "it will exit with code 3 when the file is missing, and go on otherwise",
+        "exit\nexit code",
+    ],
+)
+def test_what_ends_well_is_no_error(result: str) -> None:
+    assert error_of(result, failed=None) is None
+
+
+REFUSALS = (
+    "No replacement was performed, old_str `x` did not appear verbatim in a.py.",
+    "Your proposed edit has introduced new syntax error(s).",
+    "The edit was not applied: the text to replace was not found in the file",
+    "1 out of 1 hunk FAILED -- saving rejects to file a.py.rej; hunk #1 failed",
+    "old_string and new_string are exactly the same",
+)
+
+
+@pytest.mark.parametrize("result", REFUSALS)
+def test_an_edit_that_was_refused_changes_nothing_in_whatever_words(result: str) -> None:
+    edit = seen("edit_file", '{"path": "a.py", "new": "x"}', result)
+
+    assert edit.error is not None
+    assert not edit.changed
+
+
+@pytest.mark.parametrize("result", REFUSALS)
+def test_the_same_words_in_what_was_read_are_no_refusal(result: str) -> None:
+    assert seen("Read", '{"path": "notes.md"}', result).error is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("Bash", "grep -rn name src", ""),
+        ("Bash", "rg name | sort", "Exit code 1"),
+        ("Grep", '{"pattern": "name"}', "No matches found"),
+        ("search_code", '{"query": "name"}', "no results for `name`"),
+        ("glob", "**/*.rb", "No files found"),
+    ],
+)
+def test_a_search_that_finds_nothing_has_not_failed(tool: str, arguments: str, result: str) -> None:
+    assert seen(tool, arguments, result, failed=True).error is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("Bash", "grep -rn name src", "grep: src: No such file or directory"),
+        ("Bash", "make all", "Exit code 1"),
+        ("search_code", '{"query": "name"}', "Error: the index is gone"),
+        ("Bash", "grep -rn name src", "x" * 400),
+    ],
+)
+def test_another_failure_is_one(tool: str, arguments: str, result: str) -> None:
+    assert seen(tool, arguments, result, failed=True).error is not None
+
+
+def test_a_call_that_was_taken_back_because_of_another_has_not_failed() -> None:
+    told = "<tool_use_error>Sibling tool call errored</tool_use_error>"
+
+    assert seen(result=told, failed=True).error is None
+
+
+def test_failing_tests_are_an_error_though_nobody_says_so() -> None:
+    failed = seen("Bash", "pytest", "1 failed, 3 passed", tests=TestCounts(passed=3, failed=1))
+    passed = seen("Bash", "pytest", "4 passed", tests=TestCounts(passed=4))
+
+    assert (failed.error, failed.failing) == ("# failed, # passed", 1)
+    assert (passed.error, passed.failing) == (None, 0)
+
+
+def test_what_a_checker_counted_is_known() -> None:
+    told = "a.py:3: error: wrong type\nFound 1 error in 1 file (checked 9 source files)"
+
+    assert seen("Bash", "mypy .", told, failed=True).failing == 1
+    assert seen("Bash", "mypy .", "Error: killed", failed=True).failing is None
+    assert seen("Bash", "mypy .", told, failed=False).failing is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Error: 3 tables are missing in 0.31s", "Error: 3 tables are missing in 1.2 s"),
+        ("Error: no lock was free at 12:01:33", "Error: no lock was free at 12:07:59"),
+        ("AssertionError: the totals differ\nx", "first\nAssertionError: the totals differ"),
+    ],
+)
+def test_the_same_complaint_is_known_again_whatever_time_it_took(one: str, other: str) -> None:
+    assert complaint_of(one) == complaint_of(other) != ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Error: 3 tables are missing", "Error: 2 tables are missing"),
+        ("KeyError: the name 'a' is missing", "KeyError: the name 'b' is missing"),
+    ],
+)
+def test_another_figure_or_name_is_another_complaint(one: str, other: str) -> None:
+    assert complaint_of(one) != complaint_of(other)
+
+
+def test_few_words_complain_only_of_the_call_that_they_answer() -> None:
+    one, other = (seen(arguments=name, result="Error: 1", failed=True) for name in ("a", "b"))
+
+    assert one.complaint != other.complaint != ""
+    assert seen(result="x").complaint == seen(result=None, failed=True).complaint == ""
+
+
+@pytest.mark.parametrize(
+    ("tool", "one", "other"),
+    [
+        ("Edit", '{"file_path": "a.py", "new": 1}', '{"file_path": "a.py", "new": 2}'),
+        ("str_replace_editor", '{"path": "a.py", "command": "insert"}', '{"path": "a.py"}'),
+        ("write", "a.py", "a.py"),
+    ],
+)
+def test_knows_the_place_that_is_changed(tool: str, one: str, other: str) -> None:
+    first, second = (seen(tool, arguments, changed=True) for arguments in (one, other))
+
+    assert first.place == second.place != ""
+    assert seen(tool, one.replace("a.py", "b.py"), changed=True).place != first.place
+
+
+def test_the_place_may_be_known_from_the_file_or_not_at_all() -> None:
+    file = ChangedFile("p", None, "new")
+
+    assert seen("Edit", '{"path": "a"}', files=(file,)).place == "p"
+    assert seen("Bash", "sed -i s/a/b/ x.py").place == ""
+    assert seen("bash", "./fix", changed=True).place == ""
+    assert seen("Read", '{"path": "a"}').place == ""
 
 
 def test_a_failure_that_nobody_saw_is_an_error_all_the_same() -> None:

@@ -164,10 +164,17 @@ class _Sight:
     def __init__(self, settings: Loops) -> None:
         self._settings = settings
         self._said_before: set[bytes] = set()
+        self._turn: int | None = None
+        self._turns = 0
 
     def of(self, step: PastStep) -> Observation | None:
         if step.tool is not None:
-            return _call(step, step.tool, self._settings)
+            if step.turn is None or step.turn != self._turn or step.text:
+                self._turn, self._turns = step.turn, self._turns + 1
+            seen = _call(step, step.tool, self._settings)
+            # The calls of one message were all asked for before anything came of the first.
+            return replace(seen, asked=self._turns, told=self._turns)
+        self._turn = None
         if step.role not in _PEOPLE:
             return Observation.of_message(step.text, at=step.at)
         if _OUTPUT.match(step.text):

@@ -22,6 +22,8 @@ MOST_SAID: Final = 12
 """So many messages are remembered."""
 LONGEST_TEXT: Final = 160
 """So much of a message is remembered."""
+SOMEWHERE: Final = "?"
+"""A place that nobody can tell."""
 ALIKE: Final = 85
 """From this likeness on, of 100, two messages say the same."""
 _MOST_CONTENTS: Final = 128
@@ -73,6 +75,12 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Whether it is so short that it tells something only together with the call."""
     error: str | None = None
     """What went wrong, without what differs each time; None where nothing did."""
+    complaint: str = ""
+    """Fingerprint of what went wrong with its figures: two that agree say that nothing moved."""
+    place: str = ""
+    """Fingerprint of where it was to change something; empty where nobody can tell."""
+    failing: int | None = None
+    """How many tests failed or errors were found; None where nobody counted."""
     waiting: bool = False
     """Whether what came back says: not yet."""
     changed: bool = False
@@ -130,6 +138,17 @@ class PastCall(msgspec.Struct, frozen=True, array_like=True):
     """The step of the run that it was part of."""
     attempt: int = 0
     """The first of the calls that were made side by side with it: together they are one attempt."""
+    complaint: str = ""
+    """What went wrong, with its figures."""
+    place: str = ""
+    """Where it changed something; empty where it changed nothing."""
+    failing: int | None = None
+    """How many tests failed or errors were found."""
+
+    @property
+    def call(self) -> str:
+        """Fingerprint of the call alone."""
+        return self.trace.partition(">")[0]
 
 
 class PastMessage(msgspec.Struct, frozen=True, array_like=True):
@@ -163,6 +182,9 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     since: int = 0
     """The last step before which nothing counts as a repeat: then a person spoke, or something
     was changed for good."""
+    cleared: int = 0
+    """The last step before which nothing is held against the run at all: then a person spoke, or
+    a check found less wrong than ever."""
     calls: tuple[PastCall, ...] = ()
     said: tuple[PastMessage, ...] = ()
     echoes: int = 0
@@ -186,7 +208,14 @@ def noted(meter: Meter, observation: Observation) -> Meter:
         case Kind.MESSAGE:
             return _after_message(meter, observation)
         case Kind.PERSON:
-            return replace(meter, since=meter.steps, echoes=0, failures=0, counting=Counting())
+            return replace(
+                meter,
+                since=meter.steps,
+                cleared=meter.steps,
+                echoes=0,
+                failures=0,
+                counting=Counting(),
+            )
         case Kind.CHECK:
             return _after_check(meter, observation)
         case _:
@@ -212,14 +241,19 @@ def _after_call(meter: Meter, observed: Observation) -> Meter:
         at=observed.at,
         turn=_turn(observed, step),
         attempt=attempt,
+        complaint=observed.complaint,
+        place=(observed.place or SOMEWHERE) if observed.changed else "",
+        failing=observed.failing,
     )
-    moved_on = _passes_more(meter, observed) or (new and observed.changed)
+    passes_more = _passes_more(meter, observed)
+    moved_on = passes_more or (new and observed.changed)
     # Whoever gets on may use the same words for it each time.
     echoes = 0 if called.new else _echoes(meter, observed.text)
     return replace(
         meter,
         steps=step,
         since=step if moved_on else meter.since,
+        cleared=step if passes_more or _finds_less(meter, observed) else meter.cleared,
         calls=(*meter.calls[1 - MOST_CALLS :], called),
         said=_with_said(meter, step, observed, echoes),
         echoes=0 if moved_on else meter.echoes + (echoes > 0),
@@ -256,7 +290,13 @@ def _failures(meter: Meter, observed: Observation, *, is_beside: bool) -> int:
 def _after_check(meter: Meter, observed: Observation) -> Meter:
     if not _passes_more(meter, observed):
         return meter
-    return replace(meter, since=meter.steps, echoes=0, fewest_failing=_fewest(meter, observed))
+    return replace(
+        meter,
+        since=meter.steps,
+        cleared=meter.steps,
+        echoes=0,
+        fewest_failing=_fewest(meter, observed),
+    )
 
 
 def _hurries(meter: Meter, observed: Observation) -> bool:
@@ -327,6 +367,18 @@ def _passes_more(meter: Meter, observed: Observation) -> bool:
     return meter.fewest_failing is None or observed.tests.failed < meter.fewest_failing
 
 
+def _finds_less(meter: Meter, observed: Observation) -> bool:
+    """Return whether the same check has never found so little wrong, as far as is remembered."""
+    if observed.failing is None:
+        return False
+    earlier = [
+        each.failing
+        for each in meter.calls
+        if each.failing is not None and each.call == observed.call
+    ]
+    return bool(earlier) and observed.failing < min(earlier)
+
+
 def _fewest(meter: Meter, observed: Observation) -> int | None:
     if observed.tests is not None and _passes_more(meter, observed):
         return observed.tests.failed
@@ -340,6 +392,9 @@ def _counted_on(counting: Counting, observed: Observation, outcome: str) -> Coun
         return Counting()
     gap = None
     if counting.shape == observed.shape and counting.outcome == outcome:
+        if counting.numbers == observed.numbers:
+            # To try the same number twice is no way out of it.
+            return counting
         gap = _gap(counting.numbers, observed.numbers)
     calls = 1
     if gap is not None:

@@ -20,8 +20,9 @@ from interlock.model.rows import RecordRow, RunRow
 from interlock.model.run import RunState, RunStatus, folded
 from interlock.model.step import Checkpoint, StepDecision
 from interlock.policy.config.document import Policy
-from interlock.policy.steps.loop_detector import Evidence, evidence_of, progress_of, stuck_score
+from interlock.policy.steps.loop_detector import evidence_of, progress_of, stuck_score
 from interlock.policy.steps.step_figures import band_of, budget_slope, tokens_per_step, uncertainty
+from interlock.policy.steps.stuck_evidence import Evidence
 from interlock.ports import ALL, Rows
 from interlock.service.policies.policy_book import stored_policy
 from interlock.views.lookup import every_record, found_state

@@ -23,7 +23,8 @@ from interlock.model.short_code import code_of
 from interlock.model.step import StepDecision
 from interlock.model.step_statistics import StepStatistics
 from interlock.model.stop import StopOutcome
-from interlock.policy.steps.loop_detector import STOPS, Figure
+from interlock.policy.steps.loop_detector import Figure
+from interlock.policy.steps.stuck_evidence import STOPS
 from interlock.views import units
 from interlock.views.call_explanation import ExplainedCall
 from interlock.views.moment import Deed

@@ -3,8 +3,6 @@
 Two calls are the same call when tool and arguments agree, but for arguments that differ every
 time by their nature: timestamps, request ids and what else a policy declares volatile. What a
 client does not say, whether a call changed something or only looked, is read from its words.
-Numbers, paths and quoted names differ from one time to the next although the mistake is the
-same: the signature of an error leaves them out.
 """
 
 from __future__ import annotations
@@ -21,6 +19,8 @@ import msgspec
 from interlock.model.progress_meter import LONGEST_TEXT, ChangedFile, Kind, Observation
 from interlock.model.review import TestCounts
 from interlock.policy.config.run_sections import VOLATILE
+from interlock.policy.evidence.tool_output import lint_counts_in
+from interlock.policy.steps.call_failure import complaint_of, error_of, signature
 
 _LOOKED_AT: Final = 2_000
 """So much of a text is looked at; digests cover the whole of it."""
@@ -103,22 +103,28 @@ def call_seen(
     around_numbers = _NUMBER.split(begun)
     shown = None if result is None else result[:_LOOKED_AT]
     size = len(result or "") if result_size is None else result_size
-    error = error_of(shown, failed=failed)
     if changed is None:
         changed = bool(files) or _changes(tool, begun)
+    error = error_of(shown, failed=failed, tool=tool, arguments=begun, edits=changed)
+    if error is None and shown is not None and tests is not None and tests.failed:
+        error = signature(shown)
+    call = _fingerprint(tool, arguments_digest or plain)
     waits = any(fnmatchcase(tool, each) for each in polling)
     if not waits and shown is not None and error is None:
         waits = _is_waiting(tool, begun, shown, size)
     return Observation(
         kind=Kind.CALL,
         tool=tool,
-        call=_fingerprint(tool, arguments_digest or plain),
+        call=call,
         shape=_fingerprint(tool, "0".join(around_numbers[::2])),
         numbers=tuple(map(_number, around_numbers[1 : 2 * _MOST_NUMBERS : 2])),
         result=None if result is None else result_digest or _fingerprint("", result),
         silent=shown is not None and _says_nothing(shown, error),
         brief=size <= _BRIEF,
         error=error,
+        complaint="" if error is None or shown is None else _complaint(call, shown),
+        place=_place(tool, begun, files) if changed else "",
+        failing=_failing(shown, error, tests),
         waiting=waits,
         changed=changed and error is None,
         files=files,
@@ -127,6 +133,35 @@ def call_seen(
         text=text[:LONGEST_TEXT],
         at=at,
     )
+
+
+def _complaint(call: str, result: str) -> str:
+    """Return a fingerprint of what went wrong; few words say so only of this very call."""
+    said = complaint_of(result)
+    return _fingerprint("", said) if said else call
+
+
+def _failing(result: str | None, error: str | None, tests: TestCounts | None) -> int | None:
+    """Return how much is still wrong, where a test runner or a checker has counted it."""
+    if tests is not None:
+        return tests.failed
+    found = None if result is None or error is None else lint_counts_in(result)
+    return None if found is None else found.errors
+
+
+_PLACE: Final = re.compile(
+    r'"(?:\w*path|file|\w*file_?name|target_file|uri|notebook)": ?"((?:[^"\\]|\\.){1,300})"'
+)
+
+
+def _place(tool: str, arguments: str, files: tuple[ChangedFile, ...]) -> str:
+    """Return a fingerprint of the file that is changed; empty where the arguments do not tell."""
+    if files:
+        return files[0].path
+    named = _PLACE.search(arguments)
+    if named is not None:
+        return _fingerprint("", named[1])
+    return "" if " " in arguments or tool in _SHELLS else _fingerprint("", arguments)
 
 
 def _canonical(arguments: str, volatile: tuple[str, ...]) -> str:
@@ -191,68 +226,3 @@ def _changes(tool: str, arguments: str) -> bool:
     if not _CHANGING.isdisjoint(words):
         return True
     return not _SHELLS.isdisjoint(words) and _CHANGING_COMMAND.search(arguments) is not None
-
-
-_OPENS_WITHIN: Final = 300
-_LONGEST: Final = 80
-
-_FAILING: Final = re.compile(
-    r"error|exception|traceback|fail|fatal|panic|invalid|illegal|malformed|not found|no such"
-    r"|cannot|can't|could not|couldn't|unable to|not exist|doesn't exist|denied|forbidden|refused"
-    r"|timed out|timeout|undefined|unrecognized|unexpected|unavailable|unsupported|missing",
-    re.IGNORECASE,
-)
-_OPENING: Final = re.compile(
-    r"\W*(?:(?:execution |runtime |syntax |uncaught |unhandled )?(?:error|exception|failure)\b"
-    r"|[\w.]*(?:Error|Exception)\b|traceback \(|fatal\b|panic:|malformed |invalid "
-    r"|unknown (?:command|option)|[a-z/.][\w./+-]*: (?:[^:\n]{1,120}: )*[^:\n]{0,80}?(?:no such"
-    r"|not found|cannot |can't |could not |couldn't |invalid |illegal |unrecognized |unexpected "
-    r"|unable to |failed|permission denied|is a directory|not a |syntax error|unknown |missing "
-    r"|too many |bad |paths must precede|file exists))",
-    re.IGNORECASE,
-)
-"""How a result begins that is nothing but an error: named as one, or reported by a program."""
-_NAMED: Final = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)|error|fatal|panic)\b.*", re.MULTILINE)
-"""A line that begins with the name of an error, as the last one of a traceback does."""
-_HEADING: Final = re.compile(
-    r"\W*(?:error|errors|exception|failed|traceback \(.*)\W*$", re.IGNORECASE
-)
-"""A line that says only that something follows."""
-_QUOTED: Final = re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
-_PATH: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]+)+/?|\b[A-Za-z]:\\[\w.\\-]+")
-_NUMBER_OR_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+", re.IGNORECASE)
-_SPACE: Final = re.compile(r"\s+")
-
-
-def error_of(result: str | None, *, failed: bool | None) -> str | None:
-    """Return the signature of the error that a result reports; None where it reports none.
-
-    `failed` is what the client knows: True makes the result an error whatever it says, and
-    otherwise only a result that begins like one is.
-    """
-    if result is None:
-        return "failed" if failed else None
-    if not failed and _OPENING.match(result[:_OPENS_WITHIN]) is None:
-        return None
-    return signature(result)
-
-
-def signature(text: str) -> str:
-    """Return the line that names the error, without numbers, paths and quoted names."""
-    line = _telling_line(text[:_LOOKED_AT])
-    line = _PATH.sub("/", _QUOTED.sub("''", line))
-    return _SPACE.sub(" ", _NUMBER_OR_HEX.sub("#", line)).strip().lower()[:_LONGEST]
-
-
-def _telling_line(text: str) -> str:
-    """Return the last line that begins with an error's name, or the first that speaks of one."""
-    named = _NAMED.findall(text)
-    if named:
-        return named[-1]
-    lines = [line for line in text.splitlines() if line.strip()]
-    for place, line in enumerate(lines):
-        if _FAILING.search(line) and not _HEADING.match(line):
-            return line
-        if _HEADING.match(line) and line is not lines[-1] and "traceback" not in line.lower():
-            return f"{line} {lines[place + 1]}"
-    return lines[-1] if lines else ""

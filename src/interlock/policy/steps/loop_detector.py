@@ -12,22 +12,33 @@ is not ready yet has patience, not a loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, takewhile
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Final, NamedTuple
 
 import msgspec
 
-from interlock.model.progress_meter import Meter, PastCall, PastMessage
+from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import COHERENCE_ACTIONS, Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
+from interlock.policy.steps.run_memory import again, patched, unmoved
+from interlock.policy.steps.stuck_evidence import (
+    PAUSES,
+    STOPS,
+    Evidence,
+    attempts,
+    graded,
+    steps_in_words,
+)
 
 _WARNS: Final = 0.5
-_LENGTH: Final = 0.15
+_LENGTH: Final = 0.2
 """What the length of a run adds at most."""
-_LONG: Final = 100
+_LONG: Final = 8
 """After so many steps it adds half of that."""
-_CALLS: Final = frozenset(("loop", "counting", "same-error", "failures", "waiting"))
+_CALLS: Final = frozenset(
+    ("loop", "counting", "same-error", "failures", "waiting", "unmoved", "patched")
+)
 """The kinds that look at the latest calls, and often see the same thing."""
 
 
@@ -58,14 +69,18 @@ def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
     """Return everything that speaks for the run being stuck."""
     # Only calls since something changed count as repeats of each other.
     live = [each for each in meter.calls if each.step > meter.since]
+    found = _round(live)
     kinds = (
-        _loop(live, settings),
+        None if found is None else _loop(found, settings),
         _counting(meter),
         _same_error(live),
         _failures(meter),
         _waiting(live, settings),
+        unmoved(meter),
+        patched(meter),
         _standstill(live),
         _echo(meter),
+        again(meter, 0 if found is None else int(found.round.repeats) - 1),
     )
     return filter(None, kinds)
 
@@ -106,51 +121,12 @@ def _stuck(found: tuple[Evidence, ...], score: float, settings: Loops) -> Sign:
     )
 
 
-_PAUSES: Final = 1.0
-"""What is this clear is enough to ask a person."""
-STOPS: Final = 2.0
-"""What is this clear needs nobody's answer."""
-_MOST_STEPS: Final = 8
-_LONGEST_QUOTE: Final = 60
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that speaks for a run being stuck."""
-
-    name: str
-    points: float
-    """1.0 is enough to pause a run, 2.0 to stop it."""
-    message: str
-    remediation: str
-    steps: tuple[int, ...]
-    """The calls and messages that it comes from, by the meter's own count."""
-
-
-def _graded(count: float, grades: Sequence[tuple[float, float]]) -> float:
-    """Return the points for a count: those of the highest grade that it reaches."""
-    reached = 0.0
-    for least, points in grades:
-        if count >= least and points > reached:
-            reached = points
-    return reached
-
-
-def _steps_in_words(past: Iterable[PastCall | PastMessage]) -> str:
-    """Return the steps of the run that something was part of, in words; of many the latest."""
-    every = list(dict.fromkeys(each.turn for each in past))
-    latest = ", ".join(str(step) for step in every[-_MOST_STEPS:])
-    name = "step" if len(every) == 1 else "steps"
-    return f"{name} {'..., ' if len(every) > _MOST_STEPS else ''}{latest}"
-
-
-def _attempts(calls: Sequence[PastCall]) -> list[list[PastCall]]:
-    """Return calls by attempt: those that were made side by side together."""
-    return [list(own) for _, own in groupby(calls, key=lambda each: each.attempt)]
-
-
 def _without_doubles(calls: Sequence[PastCall]) -> list[PastCall]:
     """Return calls, of the same ones that were made side by side only one."""
     return list({(each.attempt, each.trace): each for each in calls}.values())
+
+
+_LONGEST_QUOTE: Final = 60
 
 
 def _quoted(text: str) -> str:
@@ -163,9 +139,9 @@ _LONGEST_ROUND: Final = 10
 
 _SECOND: Final = 0.7
 """The same call with the same telling result a second time."""
-_SECOND_FAILED: Final = 0.5
-"""Trying again what failed is sensible, once."""
-_COUNTING: Final = ((4, 0.7), (5, _PAUSES), (10, STOPS))
+_SECOND_FAILED: Final = 0.65
+"""Trying again what failed is sensible, once, and so is what says nothing."""
+_COUNTING: Final = ((4, 0.7), (5, PAUSES), (10, STOPS))
 _BRIEF_GRACE: Final = 5
 """So many more times a word may be the answer: to check one by one is work as well."""
 
@@ -209,23 +185,35 @@ def _agreeing(traces: Sequence[str], period: int) -> int:
     return last - place
 
 
-def _loop(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
+class _Rounds(NamedTuple):
+    """The round that a run ends with."""
+
+    round: Round
+    calls: Sequence[PastCall]
+
+
+def _round(live: Sequence[PastCall]) -> _Rounds | None:
+    """Return the round that the calls end with, if it went round at least twice."""
     if not live or live[-1].new or live[-1].waiting:
         return None
     counted = _without_doubles([each for each in live if not each.waiting])
     found = last_round([each.trace for each in counted])
     if found is None or found.repeats < 2:
         return None
-    grades = _grades(live[-1], settings)
-    own = counted[-found.calls :]
+    return _Rounds(found, counted[-found.calls :])
+
+
+def _loop(rounds: _Rounds, settings: Loops) -> Evidence:
+    found, own = rounds
+    grades = _grades(own[-1], settings)
     what = "the same call" if found.period == 1 else f"the same {found.period} calls"
-    pauses = min(least for least, points in grades if points >= _PAUSES)
+    pauses = min(least for least, points in grades if points >= PAUSES)
     return Evidence(
         name="loop",
-        points=_graded(found.repeats, grades),
+        points=graded(found.repeats, grades),
         message=(
             f"{what} with the same results went round {found.repeats:.3g} times"
-            f" ({_steps_in_words(own)}); {pauses} times pause a run, {grades[-1][0]} stop it"
+            f" ({steps_in_words(own)}); {pauses} times pause a run, {grades[-1][0]} stop it"
         ),
         remediation="change the arguments, take another way, or say what blocks the work",
         steps=tuple(each.step for each in own),
@@ -237,16 +225,16 @@ def _grades(last: PastCall, settings: Loops) -> Sequence[tuple[int, float]]:
     pause, stop = settings.pause_repeats, settings.stop_repeats
     if last.silent or not last.outcome:
         # Nobody can tell from what came back whether it did something: once more is given.
-        return ((2, _SECOND_FAILED), (pause, 0.8), (pause + 1, _PAUSES), (stop + 1, STOPS))
+        return ((2, _SECOND_FAILED), (pause, 0.85), (pause + 1, PAUSES), (stop + 1, STOPS))
     if last.error:
-        return ((2, _SECOND_FAILED), (pause, _PAUSES), (stop, STOPS))
-    return ((2, _SECOND), (pause, _PAUSES), (stop, STOPS))
+        return ((2, _SECOND_FAILED), (pause, PAUSES), (stop, STOPS))
+    return ((2, _SECOND), (pause, PAUSES), (stop, STOPS))
 
 
 def _counting(meter: Meter) -> Evidence | None:
     """Return that it counts and every number comes to the same, if so."""
     calls, brief = meter.counting.calls, meter.counting.brief
-    points = _graded(calls - _BRIEF_GRACE if brief else calls, _COUNTING)
+    points = graded(calls - _BRIEF_GRACE if brief else calls, _COUNTING)
     if not points:
         return None
     own = meter.calls[-calls:]
@@ -255,7 +243,7 @@ def _counting(meter: Meter) -> Evidence | None:
         points=points,
         message=(
             f"{calls} calls in a row differ only in a number that goes on counting, and all came"
-            f" to the same ({_steps_in_words(own)}); {5 + _BRIEF_GRACE * brief} pause a run"
+            f" to the same ({steps_in_words(own)}); {5 + _BRIEF_GRACE * brief} pause a run"
         ),
         remediation="stop counting: the result does not depend on that number",
         steps=tuple(each.step for each in own),
@@ -272,20 +260,20 @@ def _waiting(live: Sequence[PastCall], settings: Loops) -> Evidence | None:
         return None
     return Evidence(
         name="waiting",
-        points=_PAUSES,
+        points=PAUSES,
         message=(
             f"it has looked {len(looks)} times at something that does not change"
-            f" ({_steps_in_words(looks)}), {settings.patience} times are the limit"
+            f" ({steps_in_words(looks)}), {settings.patience} times are the limit"
         ),
         remediation="wait with a timer instead of with turns, or find out why it is not ready",
         steps=tuple(each.step for each in looks),
     )
 
 
-_SAME: Final = ((3, 0.6), (4, 0.8), (5, _PAUSES), (10, STOPS))
+_SAME: Final = ((3, 0.6), (4, 0.8), (5, PAUSES), (10, STOPS))
 """The same error since something changed, with other calls in between."""
-_SAME_IN_A_ROW: Final = ((3, 0.7), (4, _PAUSES), (8, STOPS))
-_IN_A_ROW: Final = ((4, 0.6), (5, 0.8), (6, _PAUSES), (12, STOPS))
+_SAME_IN_A_ROW: Final = ((3, 0.7), (4, PAUSES), (8, STOPS))
+_IN_A_ROW: Final = ((4, 0.6), (5, 0.8), (6, PAUSES), (12, STOPS))
 """Calls that failed in a row, each in whatever way."""
 _PASSING_TROUBLE: Final = 2
 """So many more times a trouble may be met that passes by itself."""
@@ -296,10 +284,10 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
         return None
     last = live[-1]
     same = [each for each in live if each.error == last.error]
-    met = [any(each.error == last.error for each in own) for own in _attempts(live)]
+    met = [any(each.error == last.error for each in own) for own in attempts(live)]
     times, in_a_row = sum(met), len([*takewhile(bool, reversed(met))])
     given = _PASSING_TROUBLE if last.silent else 0
-    points = max(_graded(times - given, _SAME), _graded(in_a_row - given, _SAME_IN_A_ROW))
+    points = max(graded(times - given, _SAME), graded(in_a_row - given, _SAME_IN_A_ROW))
     if not points:
         return None
     return Evidence(
@@ -307,7 +295,7 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
         points=points,
         message=(
             f"the error {_quoted(last.error)} came {times} times, {in_a_row} of them in a row"
-            f" ({_steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
+            f" ({steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
         ),
         remediation="read the error and change what it is about, or say what blocks the work",
         steps=tuple(each.step for each in same),
@@ -315,21 +303,21 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
 
 
 def _failures(meter: Meter) -> Evidence | None:
-    points = _graded(meter.failures, _IN_A_ROW)
+    points = graded(meter.failures, _IN_A_ROW)
     if not points:
         return None
-    own = [call for calls in _attempts(meter.calls)[-meter.failures :] for call in calls]
+    own = [call for calls in attempts(meter.calls)[-meter.failures :] for call in calls]
     return Evidence(
         name="failures",
         points=points,
-        message=f"{meter.failures} calls in a row failed ({_steps_in_words(own)}); 6 pause a run",
+        message=f"{meter.failures} calls in a row failed ({steps_in_words(own)}); 6 pause a run",
         remediation="go back to what last worked, or say what blocks the work",
         steps=tuple(each.step for each in own),
     )
 
 
-_STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, _PAUSES))
-_ECHOES: Final = ((1, 0.25), (2, _PAUSES), (6, 2.0))
+_STANDSTILL: Final = ((6, 0.3), (8, 0.5), (10, PAUSES))
+_ECHOES: Final = ((1, 0.25), (2, PAUSES), (6, 2.0))
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -382,7 +370,7 @@ def figures_of(meter: Meter) -> tuple[Figure, ...]:
 def _share(name: str, did: str, those: list[PastCall], latest: tuple[PastCall, ...]) -> Figure:
     because = [f"{len(those)} of the latest {len(latest)} actions {did}"]
     if those:
-        because.append(_steps_in_words(those))
+        because.append(steps_in_words(those))
     return Figure(name=name, value=len(those) / len(latest), because=tuple(because))
 
 
@@ -391,9 +379,9 @@ def _standstill(live: Sequence[PastCall]) -> Evidence | None:
     if len([each for each in calls if not each.new]) < _STANDSTILL[0][0]:
         # Mostly so, and then nothing need be put together.
         return None
-    latest = _attempts(calls)
+    latest = attempts(calls)
     stale = [own[0] for own in latest if not any(each.new for each in own)]
-    points = _graded(len(stale), _STANDSTILL)
+    points = graded(len(stale), _STANDSTILL)
     if not points:
         return None
     return Evidence(
@@ -401,7 +389,7 @@ def _standstill(live: Sequence[PastCall]) -> Evidence | None:
         points=points,
         message=(
             f"{len(stale)} of the latest {len(latest)} calls brought nothing that had not been"
-            f" seen ({_steps_in_words(stale)}); 10 pause a run"
+            f" seen ({steps_in_words(stale)}); 10 pause a run"
         ),
         remediation="use what is known already, or say what is missing",
         steps=tuple(each.step for each in stale),
@@ -409,7 +397,7 @@ def _standstill(live: Sequence[PastCall]) -> Evidence | None:
 
 
 def _echo(meter: Meter) -> Evidence | None:
-    points = _graded(meter.echoes, _ECHOES)
+    points = graded(meter.echoes, _ECHOES)
     if not points:
         return None
     own = [each for each in meter.said if each.echoes and each.step > meter.since]
@@ -418,7 +406,7 @@ def _echo(meter: Meter) -> Evidence | None:
         points=points,
         message=(
             f"{meter.echoes} {'message' if meter.echoes == 1 else 'messages'} said nearly what had"
-            f" been said before ({_steps_in_words(own)}) and nothing came of it; 2 pause a run"
+            f" been said before ({steps_in_words(own)}) and nothing came of it; 2 pause a run"
         ),
         remediation="do what was announced, or say what blocks it",
         steps=tuple(each.step for each in own),

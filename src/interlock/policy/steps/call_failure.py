@@ -1,0 +1,166 @@
+"""Did a call fail, and at what? Read from what came back, flagged as an error or not.
+
+Numbers, paths and quoted names differ from one time to the next although the mistake is the same:
+the signature of an error leaves them out. Its complaint keeps the figures, all but times: where it
+comes again word for word, nothing has moved. An edit that was refused is an error in any words, and
+a search that finds nothing is none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_LOOKED_AT: Final = 2_000
+"""So much of a text is looked at."""
+
+_OPENS_WITHIN: Final = 300
+_LONGEST: Final = 80
+_LONGEST_COMPLAINT: Final = 160
+
+_FAILING: Final = re.compile(
+    r"error|exception|traceback|fail|fatal|panic|invalid|illegal|malformed|not found|no such"
+    r"|cannot|can't|could not|couldn't|unable to|not exist|doesn't exist|denied|forbidden|refused"
+    r"|timed out|timeout|undefined|unrecognized|unexpected|unavailable|unsupported|missing",
+    re.IGNORECASE,
+)
+_OPENING: Final = re.compile(
+    r"\W*(?:(?:execution |runtime |syntax |uncaught |unhandled )?(?:error|exception|failure)\b"
+    r"|[\w.]*(?:Error|Exception)\b|traceback \(|fatal\b|panic:|malformed |invalid "
+    r"|unknown (?:command|option)|[a-z/.][\w./+-]*: (?:[^:\n]{1,120}: )*[^:\n]{0,80}?(?:no such"
+    r"|not found|cannot |can't |could not |couldn't |invalid |illegal |unrecognized |unexpected "
+    r"|unable to |failed|permission denied|is a directory|not a |syntax error|unknown |missing "
+    r"|too many |bad |paths must precede|file exists))",
+    re.IGNORECASE,
+)
+"""How a result begins that is nothing but an error: named as one, or reported by a program."""
+_NAMED: Final = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)|error|fatal|panic)\b.*", re.MULTILINE)
+"""A line that begins with the name of an error, as the last one of a traceback does."""
+_HEADING: Final = re.compile(
+    r"\W*(?:error|errors|exception|failed|traceback \(.*)\W*$", re.IGNORECASE
+)
+"""A line that says only that something follows."""
+_QUOTED: Final = re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
+_PATH: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]+)+/?|\b[A-Za-z]:\\[\w.\\-]+")
+_NUMBER_OR_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+", re.IGNORECASE)
+_SPACE: Final = re.compile(r"\s+")
+
+
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_EXIT: Final = re.compile(
+    r"(?:^|[\[( ])(?:exit(?:ed)?(?: with)?(?: code| status)|returned non-zero exit status)"
+    r"\W{1,3}[1-9]\d{0,2}\W{0,9}$",
+    re.IGNORECASE,
+)
+"""How output ends to which somebody has added that the command failed."""
+_REFUSED: Final = re.compile(
+    r"no (?:replacement|changes?) (?:was|were) (?:performed|made)|(?:was|were|been) not applied"
+    r"|not (?:be )?appl(?:y|ied)|did not (?:match|appear)|(?:not|no match) found in|no match for"
+    r"|multiple (?:matches|occurrences)|not unique|must be unique|(?:exactly the same|identical)"
+    r"|has not been read|modified since|already exists|hunks? (?:#\d+ )?(?:failed|ignored)"
+    r"|(?:introduced|contains) (?:new |a )?syntax error|edit (?:was )?(?:rejected|failed)",
+    re.IGNORECASE,
+)
+"""How an edit is refused in a result that does not begin like an error."""
+_SEARCHES: Final = re.compile(
+    r"(?:^|[\W_])(?:e|f|z|rip)?(?:grep|glob|search|find|rg|ag|ack|fd|locate|lookup|query|list|ls|which"
+    r"|diff|cmp|test)(?:$|[\W_])"
+)
+_NOTHING_FOUND: Final = re.compile(
+    r"\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: code| status)?:? 1\W*)?"
+    r"(?:no (?:\w+ ){0,2}(?:found|match(?:es|ed)?|results?)\b[^\n]{0,160}"
+    r"|(?:found )?(?:0|no) (?:matches|results|files|hits)\b[^\n]{0,80}|nothing found)?\W*",
+    re.IGNORECASE,
+)
+_NEVER_RAN: Final = re.compile(r"(?:sibling|parallel) tool calls? ", re.IGNORECASE)
+"""A call that was taken back because one beside it failed has not failed itself."""
+
+
+def error_of(
+    result: str | None,
+    *,
+    failed: bool | None,
+    tool: str = "",
+    arguments: str = "",
+    edits: bool = False,
+) -> str | None:
+    """Return the signature of the error that a result reports; None where it reports none.
+
+    `failed` is what the client knows: True makes the result an error whatever it says, save a
+    search that found nothing and a call that was never run; otherwise only what reads like one is.
+    """
+    if result is None:
+        return "failed" if failed else None
+    if failed:
+        is_none = _found_nothing(tool, arguments, result) or _was_never_run(result)
+        return None if is_none else signature(result)
+    return signature(result) if _reads_like_an_error(result, edits=edits) else None
+
+
+def _reads_like_an_error(result: str, *, edits: bool) -> bool:
+    beginning = result[:_OPENS_WITHIN]
+    if _OPENING.match(beginning) is not None:
+        return True
+    if edits and _REFUSED.search(beginning) is not None:
+        return True
+    return _ends_badly(result)
+
+
+def _ends_badly(result: str) -> bool:
+    """Return whether what ran ended with an exception, or with a code that says so."""
+    if _TRACEBACK not in result and "exit" not in result[-80:].lower():
+        return False
+    last = result.rstrip().rpartition("\n")[2]
+    if _EXIT.search(last[-80:]) is not None:
+        return True
+    return _TRACEBACK in result and _NAMED.match(last) is not None
+
+
+def _was_never_run(result: str) -> bool:
+    return _NEVER_RAN.search(result[:_LONGEST]) is not None
+
+
+def _found_nothing(tool: str, arguments: str, result: str) -> bool:
+    """Return whether it is a search, and what came back says no more than that nothing is there."""
+    if len(result) > _OPENS_WITHIN or _NOTHING_FOUND.fullmatch(result) is None:
+        return False
+    return _SEARCHES.search(f"{tool} {arguments[:_OPENS_WITHIN]}".lower()) is not None
+
+
+def signature(text: str) -> str:
+    """Return the line that names the error, without numbers, paths and quoted names."""
+    line = _telling_line(text[:_LOOKED_AT])
+    line = _PATH.sub("/", _QUOTED.sub("''", line))
+    return _SPACE.sub(" ", _NUMBER_OR_HEX.sub("#", line)).strip().lower()[:_LONGEST]
+
+
+_TIMES: Final = re.compile(
+    r"\b\d+(?:\.\d+)? ?(?:m?s|seconds?|minutes?)\b|\d\d?:\d\d(?::\d\d)?|0x\w+"
+)
+_TELLING_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_FEWEST_WORDS: Final = 3
+
+
+def complaint_of(text: str) -> str:
+    """Return the line that names the error with its figures, but for times.
+
+    Empty where it has so few words that it may say so of anything.
+    """
+    line = _SPACE.sub(" ", _TIMES.sub("", _telling_line(text[:_LOOKED_AT]))).strip()
+    if len(_TELLING_WORD.findall(line[:_LONGEST_COMPLAINT])) < _FEWEST_WORDS:
+        return ""
+    return line[:_LONGEST_COMPLAINT]
+
+
+def _telling_line(text: str) -> str:
+    """Return the last line that begins with an error's name, or the first that speaks of one."""
+    named = _NAMED.findall(text)
+    if named:
+        return named[-1]
+    lines = [line for line in text.splitlines() if line.strip()]
+    for place, line in enumerate(lines):
+        if _FAILING.search(line) and not _HEADING.match(line):
+            return line
+        if _HEADING.match(line) and line is not lines[-1] and "traceback" not in line.lower():
+            return f"{line} {lines[place + 1]}"
+    return lines[-1] if lines else ""
