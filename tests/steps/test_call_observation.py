@@ -248,9 +248,13 @@ TRACE = "Traceback (most recent call last):\n  File 'a.py', line 7, in <module>"
         "collected 0 items\n[The command completed with exit code 2.]",
         "half of it was written\n(exit status 1)",
         "subprocess: make returned non-zero exit status 2.",
+        "Exit code: 1\nWall time: 0.2 seconds\nOutput:\nsrc/a.py is not formatted",
+        "<returncode>2</returncode>\n<output>\nwhat it said\n</output>",
+        '{"exit_code": 1, "output": "what it said"}',
+        "Process exited with code 1\nwhat it said",
     ],
 )
-def test_knows_an_error_by_how_it_ends(result: str) -> None:
+def test_knows_an_error_by_the_code_or_by_how_it_ends(result: str) -> None:
     assert error_of(result, failed=None) is not None
 
 
@@ -259,6 +263,8 @@ def test_knows_an_error_by_how_it_ends(result: str) -> None:
     [
         f"the log of yesterday\n{TRACE}\nKeyError: 'total'\nstarted again, 5 orders were served",
         "[The command completed with exit code 0.]",
+        "Exit code: 0\nOutput:\nall of it is formatted",
+        '{"exit_code": 0, "output": "what it said"}',
         "it will exit with code 3 when the file is missing, and go on otherwise",
         "exit\nexit code",
     ],
@@ -301,6 +307,7 @@ def test_the_same_words_in_what_was_read_are_no_refusal(result: str) -> None:
 )
 def test_a_search_that_finds_nothing_has_not_failed(tool: str, arguments: str, result: str) -> None:
     assert seen(tool, arguments, result, failed=True).error is None
+    assert seen(tool, arguments, result).error is None
 
 
 @pytest.mark.parametrize(

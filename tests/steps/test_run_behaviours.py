@@ -121,6 +121,13 @@ def the_same_look_here_and_there() -> Run:
     return [look(name) for name in "abcabcdabcdeabcde"]
 
 
+def the_same_search_with_other_thoughts_in_between() -> Run:
+    found = "src/app.py:12: def imported_members(self, options)\nsrc/app.py:40: imported_members"
+    search = a_call("search_code", {"query": "imported members"}, found)
+    thoughts = (a_call("think", {"note": n}, f"noted: thought {n} on it") for n in range(9))
+    return [row for thought in thoughts for row in (search, thought)]
+
+
 def the_same_words_and_nothing_else() -> Run:
     return [a_message("I will now continue with the implementation of the parser.")] * 5
 
@@ -138,6 +145,7 @@ STUCK = (
     two_commands_in_turn_that_fail,
     the_same_page_again,
     the_same_look_here_and_there,
+    the_same_search_with_other_thoughts_in_between,
     the_same_words_and_nothing_else,
 )
 

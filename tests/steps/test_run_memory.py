@@ -152,6 +152,37 @@ def test_the_rounds_that_it_ends_with_are_no_other_evidence() -> None:
     assert points(after(*[a_call(name) for name in "abab"]))["again"] == 0.15
 
 
+@pytest.mark.parametrize(("times", "expected"), [(2, None), (3, 0.7), (4, 1.0), (6, 1.0), (7, 2.0)])
+def test_coming_back_to_the_same_call_counts_whatever_is_in_between(
+    times: int, expected: float | None
+) -> None:
+    looks = [each for n in range(times) for each in (a_call(f"other {n}"), a_call("same"))]
+
+    assert points(after(*looks)).get("returned") == expected
+    assert "returned" not in points(after(*looks, an_edit(1), a_call("same")))
+
+
+def test_what_says_nothing_may_be_asked_once_more() -> None:
+    quiet = a_call("same", silent=True)
+    looks = [each for n in range(4) for each in (a_call(f"other {n}"), quiet)]
+
+    assert points(after(*looks))["returned"] == 0.7
+
+
+@pytest.mark.parametrize(
+    "call",
+    [a_call("a", waiting=True), a_call("a", changed=True, place="p"), a_failure("a")],
+)
+def test_to_wait_to_change_and_to_fail_is_not_to_come_back(call: Observation) -> None:
+    looks = [each for n in range(6) for each in (a_call(f"other {n}"), call)]
+
+    assert "returned" not in points(after(*looks))
+
+
+def test_the_same_call_in_a_row_is_a_round_and_no_more() -> None:
+    assert "returned" not in points(after(*[a_call("a")] * 4))
+
+
 def test_nothing_is_known_of_a_run_that_only_spoke() -> None:
     assert points(after(Observation.of_message("let me look at the parser"))) == {}
 

@@ -53,6 +53,12 @@ _EXIT: Final = re.compile(
     re.IGNORECASE,
 )
 """How output ends to which somebody has added that the command failed."""
+_EXITED: Final = re.compile(
+    r"\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: ?code| status)|return ?code)"
+    r"\W{0,3}[1-9]\d{0,2}\b|\{[^{}\n]{0,80}\"(?:exit_?code|returncode)\": ?[1-9]",
+    re.IGNORECASE,
+)
+"""How it begins where that stands in front."""
 _REFUSED: Final = re.compile(
     r"no (?:replacement|changes?) (?:was|were) (?:performed|made)|(?:was|were|been) not applied"
     r"|not (?:be )?appl(?:y|ied)|did not (?:match|appear)|(?:not|no match) found in|no match for"
@@ -86,20 +92,20 @@ def error_of(
 ) -> str | None:
     """Return the signature of the error that a result reports; None where it reports none.
 
-    `failed` is what the client knows: True makes the result an error whatever it says, save a
-    search that found nothing and a call that was never run; otherwise only what reads like one is.
+    `failed` is what the client knows: True makes the result an error whatever it says, otherwise
+    only what reads like one is. A search that found nothing and a call that was never run are none.
     """
     if result is None:
         return "failed" if failed else None
-    if failed:
-        is_none = _found_nothing(tool, arguments, result) or _was_never_run(result)
-        return None if is_none else signature(result)
-    return signature(result) if _reads_like_an_error(result, edits=edits) else None
+    if not failed and not _reads_like_an_error(result, edits=edits):
+        return None
+    is_none = _found_nothing(tool, arguments, result) or _was_never_run(result)
+    return None if is_none else signature(result)
 
 
 def _reads_like_an_error(result: str, *, edits: bool) -> bool:
     beginning = result[:_OPENS_WITHIN]
-    if _OPENING.match(beginning) is not None:
+    if _OPENING.match(beginning) is not None or _EXITED.match(beginning) is not None:
         return True
     if edits and _REFUSED.search(beginning) is not None:
         return True

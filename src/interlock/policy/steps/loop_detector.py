@@ -21,7 +21,7 @@ import msgspec
 from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import COHERENCE_ACTIONS, Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
-from interlock.policy.steps.run_memory import again, patched, unmoved
+from interlock.policy.steps.run_memory import again, patched, returned, unmoved
 from interlock.policy.steps.stuck_evidence import (
     PAUSES,
     STOPS,
@@ -37,7 +37,7 @@ _LENGTH: Final = 0.2
 _LONG: Final = 8
 """After so many steps it adds half of that."""
 _CALLS: Final = frozenset(
-    ("loop", "counting", "same-error", "failures", "waiting", "unmoved", "patched")
+    ("loop", "counting", "same-error", "failures", "waiting", "unmoved", "patched", "returned")
 )
 """The kinds that look at the latest calls, and often see the same thing."""
 
@@ -76,6 +76,7 @@ def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
         _same_error(live),
         _failures(meter),
         _waiting(live, settings),
+        returned(live),
         unmoved(meter),
         patched(meter),
         _standstill(live),

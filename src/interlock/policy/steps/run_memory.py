@@ -26,6 +26,8 @@ _UNMOVED: Final = ((3, 0.3), (4, 0.5), (6, PAUSES), (12, STOPS))
 """The same complaint, word for word, with changes in between."""
 _PATCHED: Final = ((4, 0.3), (6, 0.5), (8, PAUSES), (16, STOPS))
 """Changes of one place, with something that failed after each."""
+_RETURNED: Final = ((3, 0.7), (4, PAUSES), (7, STOPS))
+"""The same call with the same telling result, and other calls in between that changed nothing."""
 _AGAIN: Final = ((1, 0.15), (2, 0.3), (4, 0.45))
 """Calls among the latest that did work over again: never enough by themselves."""
 
@@ -97,6 +99,29 @@ def _failed_changes(meter: Meter, place: str) -> Sequence[PastCall]:
             failed = False
         failed = failed or bool(each.error)
     return own
+
+
+def returned(live: Sequence[PastCall]) -> Evidence | None:
+    """Return that it came back to the same call again and again, whatever it did between, if so."""
+    last = live[-1] if live else None
+    if last is None or last.new or last.waiting or last.place or last.error:
+        return None
+    own = [each for each in live if each.trace == last.trace]
+    # Nobody can tell from what says nothing whether it did something: once more is given.
+    points = graded(len(attempts(own)) - (last.silent or not last.outcome), _RETURNED)
+    if not points or last.step - own[0].step < len(own):
+        # Without anything in between it is a round of one call, and no more.
+        return None
+    return Evidence(
+        name="returned",
+        points=points,
+        message=(
+            f"it made the same call {len(own)} times with the same result, and others in between"
+            f" ({steps_in_words(own)}); {4 + last.silent} times pause a run"
+        ),
+        remediation="use what the call has told, or say what is missing",
+        steps=tuple(each.step for each in own),
+    )
 
 
 def again(meter: Meter, rounds: int) -> Evidence | None:
