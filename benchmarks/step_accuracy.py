@@ -36,7 +36,7 @@ ENDS_ON_SUCCESS: Final = "intercode"
 CHARACTERS_PER_TOKEN: Final = 4
 SLOPE_STEPS: Final = 10
 PEOPLE: Final = frozenset(("user", "human"))
-PAUSE_SCORES: Final = (100, 105, 110, 120, 130, 150, 200, 300, 500, 1000)
+PAUSE_SCORES: Final = (70, 80, 90, 100, 105, 110, 120, 130, 150, 200, 300, 500, 1000)
 """The grid of `loops.pause-score-percent` that a threshold is chosen from."""
 STEP_FIELDS: Final = (
     "i", "role", "turn", "text", "text_len", "tool", "args", "args_h", "result_excerpt", "result_h",
