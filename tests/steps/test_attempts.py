@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
 from msgspec.structs import replace
 
-from interlock.model.progress_meter import Meter, Observation, noted
+from interlock.backtest.hindsight import observations
+from interlock.model.past_run import PastStep
+from interlock.model.progress_meter import Meter, Observation, PastCall, noted
 from interlock.policy.config.run_sections import Loops
 from interlock.policy.steps.loop_detector import evidence_of, figures_of
 from steps.contexts import a_call, after
@@ -139,3 +143,40 @@ def test_where_nobody_asks_before_steps_the_meters_own_count_is_named() -> None:
 
 def test_the_first_call_of_all_is_beside_nothing() -> None:
     assert after(a_call("A", asked=0)).calls[0].attempt == 1
+
+
+@pytest.mark.parametrize(
+    ("turns", "texts", "attempts"),
+    [
+        ((1, 1, 1), ("look", "", ""), 1),
+        ((1, 1, 1), ("look", "that was wrong", "and that"), 3),
+        ((1, 2, 2), ("", "", ""), 2),
+        ((None, None), ("", ""), 2),
+        ((2, 1, 1), ("", "", ""), 2),
+    ],
+)
+def test_the_calls_of_one_message_of_a_past_run_are_one_attempt(
+    turns: tuple[int | None, ...], texts: tuple[str, ...], attempts: int
+) -> None:
+    steps = [
+        PastStep(tool="Read", arguments=f"{place}", result=f"{place}", turn=turn, text=text)
+        for place, (turn, text) in enumerate(zip(turns, texts, strict=True))
+    ]
+    meter = after(*filter(None, observations(steps, SETTINGS)))
+
+    assert len({each.attempt for each in meter.calls}) == attempts
+
+
+def test_words_in_between_end_an_attempt() -> None:
+    call = PastStep(tool="Read", arguments="a", result="a", turn=1)
+    meter = after(*filter(None, observations([call, PastStep(text="so"), call], SETTINGS)))
+
+    assert len({each.attempt for each in meter.calls}) == 2
+
+
+def test_a_call_that_an_earlier_version_remembered_is_read() -> None:
+    remembered = [3, "c>r", "r", "", True, False, False, False, None, 3, 3]
+
+    call = msgspec.convert(remembered, PastCall)
+
+    assert (call.call, call.attempt, call.complaint, call.place) == ("c", 3, "", "")
