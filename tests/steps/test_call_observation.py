@@ -290,6 +290,12 @@ def test_an_edit_that_was_refused_changes_nothing_in_whatever_words(result: str)
     assert not edit.changed
 
 
+def test_what_an_edit_shows_of_the_file_is_no_refusal() -> None:
+    shown = "The file a.py has been edited. Here is a part of it:\n3  raise Taken('already exists')"
+
+    assert seen("edit_file", '{"path": "a.py", "new": "x"}', shown).changed
+
+
 @pytest.mark.parametrize("result", REFUSALS)
 def test_the_same_words_in_what_was_read_are_no_refusal(result: str) -> None:
     assert seen("Read", '{"path": "notes.md"}', result).error is None

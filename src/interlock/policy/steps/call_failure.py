@@ -46,39 +46,37 @@ _NUMBER_OR_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+", re.IG
 _SPACE: Final = re.compile(r"\s+")
 
 
+# Written as text: most processes never need them, and to compile them takes milliseconds.
 _TRACEBACK: Final = "Traceback (most recent call last)"
-_EXIT: Final = re.compile(
-    r"(?:^|[\[( ])(?:exit(?:ed)?(?: with)?(?: code| status)|returned non-zero exit status)"
-    r"\W{1,3}[1-9]\d{0,2}\W{0,9}$",
-    re.IGNORECASE,
+_EXIT: Final = (
+    r"(?i)(?:^|[\[( ])(?:exit(?:ed)?(?: with)?(?: code| status)|returned non-zero exit status)"
+    r"\W{1,3}[1-9]\d{0,2}\W{0,9}$"
 )
 """How output ends to which somebody has added that the command failed."""
-_EXITED: Final = re.compile(
-    r"\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: ?code| status)|return ?code)"
-    r"\W{0,3}[1-9]\d{0,2}\b|\{[^{}\n]{0,80}\"(?:exit_?code|returncode)\": ?[1-9]",
-    re.IGNORECASE,
+_EXITED: Final = (
+    r"(?i)\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: ?code| status)|return ?code)"
+    r"\W{0,3}[1-9]\d{0,2}\b|\{[^{}\n]{0,80}\"(?:exit_?code|returncode)\": ?[1-9]"
 )
 """How it begins where that stands in front."""
-_REFUSED: Final = re.compile(
-    r"no (?:replacement|changes?) (?:was|were) (?:performed|made)|(?:was|were|been) not applied"
+_CODES: Final = ("xit", "eturn")
+_REFUSED: Final = (
+    r"(?i)no (?:replacement|changes?) (?:was|were) (?:performed|made)|(?:was|were|been) not applied"
     r"|not (?:be )?appl(?:y|ied)|did not (?:match|appear)|(?:not|no match) found in|no match for"
     r"|multiple (?:matches|occurrences)|not unique|must be unique|(?:exactly the same|identical)"
     r"|has not been read|modified since|already exists|hunks? (?:#\d+ )?(?:failed|ignored)"
-    r"|(?:introduced|contains) (?:new |a )?syntax error|edit (?:was )?(?:rejected|failed)",
-    re.IGNORECASE,
+    r"|(?:introduced|contains) (?:new |a )?syntax error|edit (?:was )?(?:rejected|failed)"
 )
 """How an edit is refused in a result that does not begin like an error."""
-_SEARCHES: Final = re.compile(
+_SEARCHES: Final = (
     r"(?:^|[\W_])(?:e|f|z|rip)?(?:grep|glob|search|find|rg|ag|ack|fd|locate|lookup|query|list|ls|which"
     r"|diff|cmp|test)(?:$|[\W_])"
 )
-_NOTHING_FOUND: Final = re.compile(
-    r"\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: code| status)?:? 1\W*)?"
+_NOTHING_FOUND: Final = (
+    r"(?i)\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: code| status)?:? 1\W*)?"
     r"(?:no (?:\w+ ){0,2}(?:found|match(?:es|ed)?|results?)\b[^\n]{0,160}"
-    r"|(?:found )?(?:0|no) (?:matches|results|files|hits)\b[^\n]{0,80}|nothing found)?\W*",
-    re.IGNORECASE,
+    r"|(?:found )?(?:0|no) (?:matches|results|files|hits)\b[^\n]{0,80}|nothing found)?\W*"
 )
-_NEVER_RAN: Final = re.compile(r"(?:sibling|parallel) tool calls? ", re.IGNORECASE)
+_NEVER_RAN: Final = r"(?i)(?:sibling|parallel) tool calls? "
 """A call that was taken back because one beside it failed has not failed itself."""
 
 
@@ -105,9 +103,12 @@ def error_of(
 
 def _reads_like_an_error(result: str, *, edits: bool) -> bool:
     beginning = result[:_OPENS_WITHIN]
-    if _OPENING.match(beginning) is not None or _EXITED.match(beginning) is not None:
+    if _OPENING.match(beginning) is not None:
         return True
-    if edits and _REFUSED.search(beginning) is not None:
+    if any(each in beginning for each in _CODES) and re.match(_EXITED, beginning) is not None:
+        return True
+    # Only the first line speaks of the edit: what was edited may follow, and say anything.
+    if edits and re.search(_REFUSED, beginning.lstrip().partition("\n")[0]) is not None:
         return True
     return _ends_badly(result)
 
@@ -117,20 +118,20 @@ def _ends_badly(result: str) -> bool:
     if _TRACEBACK not in result and "exit" not in result[-80:].lower():
         return False
     last = result.rstrip().rpartition("\n")[2]
-    if _EXIT.search(last[-80:]) is not None:
+    if re.search(_EXIT, last[-80:]) is not None:
         return True
     return _TRACEBACK in result and _NAMED.match(last) is not None
 
 
 def _was_never_run(result: str) -> bool:
-    return _NEVER_RAN.search(result[:_LONGEST]) is not None
+    return re.search(_NEVER_RAN, result[:_LONGEST]) is not None
 
 
 def _found_nothing(tool: str, arguments: str, result: str) -> bool:
     """Return whether it is a search, and what came back says no more than that nothing is there."""
-    if len(result) > _OPENS_WITHIN or _NOTHING_FOUND.fullmatch(result) is None:
+    if len(result) > _OPENS_WITHIN or re.fullmatch(_NOTHING_FOUND, result) is None:
         return False
-    return _SEARCHES.search(f"{tool} {arguments[:_OPENS_WITHIN]}".lower()) is not None
+    return re.search(_SEARCHES, f"{tool} {arguments[:_OPENS_WITHIN]}".lower()) is not None
 
 
 def signature(text: str) -> str:
@@ -140,10 +141,8 @@ def signature(text: str) -> str:
     return _SPACE.sub(" ", _NUMBER_OR_HEX.sub("#", line)).strip().lower()[:_LONGEST]
 
 
-_TIMES: Final = re.compile(
-    r"\b\d+(?:\.\d+)? ?(?:m?s|seconds?|minutes?)\b|\d\d?:\d\d(?::\d\d)?|0x\w+"
-)
-_TELLING_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_TIMES: Final = r"\b\d+(?:\.\d+)? ?(?:m?s|seconds?|minutes?)\b|\d\d?:\d\d(?::\d\d)?|0x\w+"
+_TELLING_WORD: Final = r"[^\W\d_]{3,}"
 _FEWEST_WORDS: Final = 3
 
 
@@ -152,8 +151,8 @@ def complaint_of(text: str) -> str:
 
     Empty where it has so few words that it may say so of anything.
     """
-    line = _SPACE.sub(" ", _TIMES.sub("", _telling_line(text[:_LOOKED_AT]))).strip()
-    if len(_TELLING_WORD.findall(line[:_LONGEST_COMPLAINT])) < _FEWEST_WORDS:
+    line = _SPACE.sub(" ", re.sub(_TIMES, "", _telling_line(text[:_LOOKED_AT]))).strip()
+    if len(re.findall(_TELLING_WORD, line[:_LONGEST_COMPLAINT])) < _FEWEST_WORDS:
         return ""
     return line[:_LONGEST_COMPLAINT]
 
