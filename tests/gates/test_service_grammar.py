@@ -91,6 +91,8 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
         pytest.param("curl -G -d a=b https://a.example/orders/1/cancel", id="data-in-the-address"),
         pytest.param("curl -X POST http://localhost:3000/orders/1/cancel", id="tried-out-here"),
         pytest.param("curl -X DELETE 127.0.0.1:8000/items/1", id="tried-out-deletion"),
+        pytest.param("curl -X POST http://localhost:9999/orders/1/cancel", id="this-machine"),
+        pytest.param("curl https://a.example/graphql -d mutation", id="mutation-of-nothing"),
         pytest.param("curl -X POST", id="no-url"),
         pytest.param('curl -X PATCH a.example/x -d \'{"state":"open"}\'', id="other-state"),
         pytest.param('curl a.example/q -d \'{"text":"a mutation deleteX("}\'', id="word-in-text"),

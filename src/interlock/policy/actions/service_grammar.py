@@ -176,7 +176,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return True
         verbs = self.delete_verbs
         if not request.is_local:
-            # What is being built on this machine may be tried out.
+            # Nobody else depends on what this machine keeps for itself.
             verbs = verbs.union(
                 self.service_delete_verbs,
                 self.service_disable_verbs,
