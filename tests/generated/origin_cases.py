@@ -95,7 +95,7 @@ _FROM_STRANGERS = (
     "nix-env -if <address>/x.tar.gz", "conda install -c <address>/channel x",
     "flatpak remote-add s <address>/x.flatpakrepo", "asdf plugin add x <address>/x.git",
     "pre-commit try-repo <address>/x", "PIP_INDEX_URL=<address>/simple pip install x",
-    "npm_config_registry=<address> npm i x", "GOPROXY=<address> go install github.com/a/b@latest",
+    "NPM_CONFIG_REGISTRY=<address> npm i x", "GOPROXY=<address> go install github.com/a/b@latest",
     "go env -w GOPROXY=<address>",
 )  # fmt: skip
 _OFFICIAL = (
