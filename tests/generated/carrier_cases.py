@@ -96,6 +96,15 @@ alacritty -e <line>
 launchctl submit -l x -- <line>
 nx exec -- <line>
 zellij run -- <line>
+hg --config alias.x='!<line>' x
+hg --config hooks.pre-status='<line>' status
+svn --config-option config:tunnels:x='<line>' ls svn+x://h
+wget --use-askpass='<line>' http://h
+wget -e use_askpass='<line>' http://h
+bat --pager '<line>' f
+delta --pager '<line>' f
+go build -toolexec '<line>' ./...
+go test -exec '<line>' ./...
 """
 """A shell's own ways."""
 
@@ -277,6 +286,9 @@ env --argv0=x <line>
 strace -o '|<line>' ls
 ltrace -f <line>
 script -e -c '<line>' /dev/null
+watch --interval 5 -- <line>
+timeout --foreground --signal=TERM 5m sudo <line>
+ionice -c idle nice -n19 <line>
 """
 """Programs that run another one."""
 
@@ -406,6 +418,7 @@ flyctl ssh console -C '<line>'
 gcloud compute ssh x --zone=z -- <line>
 aws ecs execute-command --cluster c --task t --command '<line>' --interactive
 az container exec -g g -n n --exec-command '<line>'
+sshpass -p x ssh h '<line>'
 """
 """Other machines, and how they are reached."""
 

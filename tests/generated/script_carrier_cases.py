@@ -280,6 +280,7 @@ gnome-terminal -- bash -c '<line>'
 osascript -e 'tell app "Terminal" to do script "<line>"'
 screen -X stuff '<line>^M'
 screen -S x -X stuff '<line>\n'
+svn diff --diff-cmd '<line>'
 """
 """Options, files and consoles of other tools."""
 

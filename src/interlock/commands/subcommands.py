@@ -60,6 +60,7 @@ def _snippet_follower() -> Follow:
     return follow_snippet
 
 
+_RUN_SETTING: Final = r"(?:^|[._:-])(?:hooks|commands?|cmd|editor|pager|askpass|tunnels)\b"
 _SUBSCRIPT: Final = r"(?s)[A-Za-z_]\w*\[.*(?:\$\(|`)"
 _DO_SHELL_SCRIPT: Final = r'do (?:shell )?script\s++"((?:\\.|[^"\\])*+)'
 _JOINED: Final = r'"\s*&\s*"'
@@ -243,6 +244,14 @@ def _calculator(simulation: Simulation, command: Command, scope: Scope) -> None:
     _run_scripts(simulation, scripts, ran_by_call, command, scope)
 
 
+def _settings(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`hg --config alias.x='!line'`: settings whose names or values say that they are run."""
+    for word in command.invocation.all_values("--config", "--config-option", "-e", "--execute"):
+        name, _, line = word.text.partition("=")
+        if line.startswith("!") or re.search(_RUN_SETTING, name):
+            simulation.run_line(line.lstrip("!"), command, scope)
+
+
 def _compgen(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`compgen -W words` expands them."""
     for word in command.invocation.all_values("-W"):
@@ -419,6 +428,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "package": _package,
     "manifest": _manifest,
     "console": follow_console,
+    "settings": _settings,
     "go": _go,
 }
 """What an entry of a program may say under `runs`."""

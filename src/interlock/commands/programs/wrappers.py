@@ -25,7 +25,7 @@ _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 _LINE_OPTIONS: Final = frozenset(
     "-c -lc -e -x --command --cmd --exec --execute --run --shell --sh --wrap".split()
 )
-_CARRYING: Final = ("-cmd", "-command", "_command")
+_CARRYING: Final = ("-cmd", "-command", "_command", "pager", "askpass", "toolexec")
 _TYPED_END: Final = r"(?:\\[nr]|\^M)+$"
 """How a line that is typed into a terminal is said to end."""
 _SIGNS: Final = _LINE_OPTIONS.union(
