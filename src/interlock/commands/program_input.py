@@ -6,7 +6,8 @@ from typing import Final
 
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.words import literal
+from interlock.commands.shell.provenance import MANY, STAND_IN, UNKNOWN_FILE, Stream
+from interlock.commands.shell.words import Word, literal, unknown
 
 STANDARD_INPUT: Final = literal("standard input")
 _CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
@@ -24,6 +25,25 @@ _NO_PROMPT: Final = (
     *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
 )
 """Options with which they show none: what to run stands in the line, or there is nothing to."""
+
+
+def is_fed_unseen(command: Command) -> bool:
+    """Whether another command prints what flows in, and nothing is known of it."""
+    stdin = command.frame.stdin
+    return command.frame.piped and (_is_unseen(stdin) or bool(stdin.labels & MANY))
+
+
+def doubtful_sources(command: Command) -> list[Word]:
+    """Return what flows in by redirection where only the run decides it, as it is written."""
+    stdin = command.frame.stdin
+    if not _is_unseen(stdin) and stdin.exact:
+        return []
+    fed = (each.target for each in command.redirects if each.operator in {"<", "<<<", "<<"})
+    return [unknown(target.text, target.labels) for target in fed]
+
+
+def _is_unseen(stdin: Stream) -> bool:
+    return stdin.text is None and not stdin.labels & ~(STAND_IN | UNKNOWN_FILE)
 
 
 def shows(command: Command, known: Program) -> bool:

@@ -8,9 +8,13 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
-from msgspec.structs import replace
-
-from interlock.commands.program_input import STANDARD_INPUT, shows, waits_for_lines
+from interlock.commands.program_input import (
+    STANDARD_INPUT,
+    doubtful_sources,
+    is_fed_unseen,
+    shows,
+    waits_for_lines,
+)
 from interlock.commands.programs.environment import is_expanded, line_in, loads
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
@@ -60,11 +64,9 @@ from interlock.commands.shell.provenance import (
     DECODED,
     EMPTY,
     ENVIRON,
-    MANY,
     NOTHING,
     REMOTE,
     SECRET,
-    STAND_IN,
     TYPED,
     UNKNOWN_FILE,
     UNSEEN,
@@ -89,7 +91,6 @@ _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
-_UNLABELLED: Final = STAND_IN | UNKNOWN_FILE
 
 
 class Simulation(Walker):
@@ -274,8 +275,7 @@ class Simulation(Walker):
         """Follow what a program may be that only the run decides; return its output's origin."""
         inner = frame.deeper().behind(RUN_TIME)
         labels = 0
-        is_fed = frame.stdin.text is not None
-        for words in candidates(argv, self.programs, is_fed=is_fed):
+        for words in candidates(argv, self.programs, is_fed=frame.stdin.text is not None):
             again = SimpleCommand(words, simple.text)
             labels |= self._follow_program(words, again, scope.outside(), inner).labels
         return Stream(labels)
@@ -491,13 +491,10 @@ class Simulation(Walker):
 
     def doubt_input(self, command: Command) -> None:
         """Note that what flows in is run, where nothing is known of it."""
-        stdin = command.frame.stdin
-        unseen = stdin.text is None and not stdin.labels & ~_UNLABELLED
-        if command.frame.piped and (unseen or stdin.labels & MANY):
+        if is_fed_unseen(command):
             self.give_up("it runs what another command prints", command.text)
-        for redirect in command.redirects if unseen or not stdin.exact else ():
-            if redirect.operator in {"<", "<<<", "<<"}:
-                self.doubt(replace(redirect.target, known=False), command)
+        for source in doubtful_sources(command):
+            self.doubt(source, command)
 
     def script(self, source: Word, command: Command, scope: Scope) -> Stream:
         """Return what a script holds that is named: a file, standard input, or a descriptor."""
