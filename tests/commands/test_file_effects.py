@@ -101,6 +101,8 @@ def test_files_are_touched(line: str, effects: list[str]):
         ),
         ("find / -delete", ["delete /* in root, recursive, forced"]),
         ("find . -name '*.o' -delete", ["delete ./*.o in project"]),
+        ("find . -name '*.o' -exec rm {} +", ["delete ./*.o in project"]),
+        ("find . -name '*.o' -exec rm -r {} +", ["delete ./*.o in project, recursive"]),
         ("find . -name '*.c' -delete", ["delete ./*.c in project, recursive, forced"]),
         ("find . -name '*.c' -empty -delete", ["delete ./*.c in project"]),
         ("find . ! -name '*.o' -delete", ["delete ./* in project, recursive, forced"]),

@@ -197,6 +197,7 @@ def test_the_command_inside_is_found(line: str):
         ("find a -name b -print0 | xargs -0 rm", ["?a/b"]),
         ("ls *.c | xargs rm", ["?*.c"]),
         ("ls a | xargs rm", ["?*"]),
+        ("ls *.c | grep x | xargs rm", ["?*.c"]),
         ("git ls-files -z | xargs -0 rm", ["?*"]),
         ("find . -exec rm {} +", ["./*"]),
         ("find . -exec rm {} \\; -print", ["./*"]),
