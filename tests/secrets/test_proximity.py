@@ -19,7 +19,7 @@ _BETWEEN = (
     "| api key | {} |", "<td>api key</td><td>{}</td>", "<apiKey>{}</apiKey>", "api key ({})",
     "the api key is {}", "api key for staging: {}", "api key .......... {}", "api_key,{}",
     "api key&nbsp;=&nbsp;{}", "api_key_1={}", "api key:\n  {}", "<secret>{{AQAB {}}}</secret>",
-    "Authorization: Bearer {}", "--token {}", "password / {}", "mot de passe : {}", "senha={}",
+    "Authorization: Bearer {}", "--token {}", "password / {}", "motdepasse : {}", "senha={}",
     "consumerKey: {}", "key={}", "KEY = '{}'", "x-auth: {}", "dbPass -> {}", "token Acme team {}",
 )  # fmt: skip
 _VALUES = ("[A-Za-z0-9]{31}[0-9]", "[A-Za-z]{32}", "[a-z0-9]{32}", "[A-Za-z0-9_-]{40}a")
