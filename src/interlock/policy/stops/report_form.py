@@ -30,8 +30,6 @@ _PARTS: Final = 14
 
 def report_share(text: str | None, closing: Closing) -> float:
     """Return how much of a report it is, from 0 to 1; each part of it only adds."""
-    if not closing.sentences:
-        return 0.0
     end = "\n".join([sentence.plain for sentence in closing.sentences[-2:]])
     words = end.replace(".", " ").replace(",", " ").replace("'", " ").replace("!", " ").split()
     length = len(text or "")

@@ -214,6 +214,8 @@ def _content_intent(context: StopContext, read: _Read, settings: Stops) -> Signa
 
 
 def _form(context: StopContext, read: _Read, settings: Stops) -> SignalScore:
+    if not read.closing.sentences and not read.ends:
+        return _score(StopSignal.FORM, 0, "nothing is said")
     if read.ends:
         because = "it announces to hand in, to conclude or to sum up"
         return _score(StopSignal.FORM, 0, because)
