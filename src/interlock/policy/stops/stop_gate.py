@@ -230,11 +230,12 @@ def _intent(
     """Return what a message says that it does next, by the reading that the policy chose."""
     if settings.by_phrases:
         return _intent_by_phrases(sentences, settings)
-    if context.last_event is LastEvent.TOOL_RESULT:
-        silence = unsaid(closing)
-        if silence is not None:
-            return silence
-    return announced(closing) or _intent_by_phrases(closing.sentences[-1:], settings)
+    at_work = context.last_event is LastEvent.TOOL_RESULT
+    found = (unsaid(closing) if at_work else None) or announced(closing)
+    if found is None or (found.kind is Intent.SHARED and not at_work):
+        # What anybody may do is the writer's own only in the middle of work with tools.
+        return _intent_by_phrases(closing.sentences[-1:], settings)
+    return found
 
 
 def _intent_by_phrases(sentences: Sequence[Sentence], settings: Stops) -> Announcement | None:
