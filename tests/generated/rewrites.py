@@ -81,6 +81,13 @@ def _quoted(template: str) -> Rewrite:
     return rewritten
 
 
+def _in_function(line: str) -> str | None:
+    """Arguments of the line are not those of a function."""
+    if not is_complete(line) or re.search(r"\$\{?[0-9@*#]", line):
+        return None
+    return f"work() {{\n{line}\n}}\nwork"
+
+
 def _in_double_quotes(line: str) -> str | None:
     word = re.sub(r'([\\"$`])', r"\\\1", line)
     return f'sh -c "{word}"' if is_complete(line) else None
@@ -107,6 +114,9 @@ def _renamed(line: str) -> str | None:
             rf"|(?<![\w$-]){name}(?==(?!=))|(?<=\bfor ){name}(?= in )"
         )
         if len(re.findall(places, line)) != len(re.findall(rf"\b{name}\b", line)):
+            return None
+        if not re.search(rf"\$\{{?{name}\b", line):
+            # Whoever does not use a name sets it for a program, which knows it.
             return None
         renamed = re.sub(places, f"other_{name}", renamed)
     return None if renamed == line or "<<" in line else renamed
@@ -173,7 +183,6 @@ LONGER: Final[Mapping[str, Rewrite]] = {
         "for once in 1; do\nLINE\ndone",
         "while true; do\nLINE\nbreak\ndone",
         "case x in x)\nLINE\n;; esac",
-        "work() {\nLINE\n}\nwork",
         "{\nLINE\n} 2>&1",
         "{\nLINE\n} &",
         "ls | {\nLINE\n}",
@@ -181,6 +190,7 @@ LONGER: Final[Mapping[str, Rewrite]] = {
         "cat <<'THE_END' | sh\nLINE\nTHE_END",
         "cat > x.sh <<'THE_END'\nLINE\nTHE_END\nbash x.sh",
     ),
+    "work() { LINE }": _in_function,
     **_named(
         _wrapped,
         "LINE; true",

@@ -156,7 +156,8 @@ class Simulation(Walker):
             for name, value in simple.assignments:
                 scope.assign(name, value, maybe=frame.maybe)
                 self.note_assignment(name, value, simple.text, scope, frame)
-            printed = frame.stdin if frame.stdin.text is not None else NOTHING
+            fed = frame.stdin.text is not None and not frame.piped
+            printed = frame.stdin if fed else NOTHING
         else:
             inner = scope
             if simple.assignments and not simple.declares:
@@ -581,7 +582,7 @@ class Simulation(Walker):
     ) -> None:
         target = redirect.target
         # What `exec` opens is written to later.
-        opened = bool(simple.argv) and simple.argv[0].text == "exec"
+        opened = [word.text for word in simple.argv] == ["exec"]
         labels = printed.labels if opened else printed.labels | emptiness(printed, target.text)
         if labels & EMPTY and target.text.startswith("/dev/tcp/"):
             # Whether somebody listens there is asked without saying anything.
