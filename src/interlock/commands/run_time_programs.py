@@ -9,12 +9,17 @@ from functools import lru_cache
 from typing import Final
 
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Programs
+from interlock.commands.shell.scope import OWN_PROGRAM
 from interlock.commands.shell.words import Word, literal
 
 RUN_TIME: Final = "a program known only at run time"
 """What a command is said to stand behind that is one of several guesses."""
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
+_DECIDES: Final = frozenset(
+    "approve deny choose halt lift resume budget setup operator token policy ledger".split()
+)
+"""Verbs of Interlock's own program that are a person's, or have some that are."""
 _CACHED: Final = 256
 _NAME: Final = r"\$\{?([A-Za-z_]\w{0,63})\W?"
 _NAMELESS: Final = (
@@ -77,6 +82,18 @@ def _last_name(path: str, versioned: frozenset[str]) -> str:
     # `python3.11` is `python`.
     plain = name.rstrip("0123456789.") if name[-1:].isdigit() else name
     return plain if plain in versioned else name
+
+
+def may_decide(argv: Sequence[Word]) -> bool:
+    """Whether words are a person's decision, if their program should be Interlock's own."""
+    return any(word.text in _DECIDES for word in argv[1:3])
+
+
+def own_program(argv: Sequence[Word]) -> str | None:
+    """Return Interlock's own program, where a glob may stand for it and a decision follows."""
+    if not argv[0].glob or not may_decide(argv):
+        return None
+    return OWN_PROGRAM if fnmatchcase(OWN_PROGRAM, argv[0].text.rpartition("/")[2]) else None
 
 
 def is_only_variables(text: str) -> bool:

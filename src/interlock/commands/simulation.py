@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
@@ -49,6 +48,8 @@ from interlock.commands.run_time_programs import (
     bare_name,
     candidates,
     is_only_variables,
+    may_decide,
+    own_program,
 )
 from interlock.commands.shell.command import (
     Command,
@@ -80,10 +81,6 @@ from interlock.commands.shell.syntax import Tree
 from interlock.commands.shell.words import Word, literal
 from interlock.commands.values.allowance import Budget
 
-_DECIDES: Final = frozenset(
-    "approve deny choose halt lift resume budget setup operator token policy ledger".split()
-)
-"""Verbs of Interlock's own program that are a person's, or have some that are."""
 _MAX_GUESSES: Final = 3
 _LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
 _READERS: Final = frozenset(("read", "mapfile", "readarray"))
@@ -215,7 +212,7 @@ class Simulation(Walker):
             program = bare_name(argv[0], self.programs.versioned)
             if argv[0].text.startswith("./") and self._is_local(program, argv[0].text, scope):
                 program = argv[0].text
-            bound = scope.defined.programs.get(argv[0].text) or self._own_program(argv)
+            bound = scope.defined.programs.get(argv[0].text) or own_program(argv)
             if bound is not None:
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
@@ -346,7 +343,7 @@ class Simulation(Walker):
         if not program:
             # What the line itself puts together, and does not show, is hidden.
             hidden = argv[0].text.startswith("${") or bool(argv[0].labels & DECODED)
-            hidden = hidden or (not argv[0].glob and self.may_decide(argv))
+            hidden = hidden or (not argv[0].glob and may_decide(argv))
             self.give_up("its program is known only at run time", simple.text, asks=hidden)
             return self._follow_candidates(argv, simple, scope, frame)
         printed = self._follow(self, command, known, scope)
@@ -417,16 +414,6 @@ class Simulation(Walker):
         if stored.text is not None and OWN_VARIABLES in stored.text:
             for name in dict.fromkeys(re.findall(_SETS_OWN, stored.text)):
                 self.note("export", [f"{name}="], command)
-
-    def may_decide(self, argv: Sequence[Word]) -> bool:
-        """Whether words are a person's decision, if their program should be Interlock's own."""
-        return any(word.text in _DECIDES for word in argv[1:3])
-
-    def _own_program(self, argv: Sequence[Word]) -> str | None:
-        """Return Interlock's own program, where a glob may stand for it and a decision follows."""
-        if not argv[0].glob or not self.may_decide(argv):
-            return None
-        return OWN_PROGRAM if fnmatchcase(OWN_PROGRAM, argv[0].text.rpartition("/")[2]) else None
 
     def follow_unread(self, code: str, command: Command, scope: Scope) -> None:
         """Ask about code in a language that is not understood, where it seems to do something."""

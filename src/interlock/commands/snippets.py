@@ -16,6 +16,7 @@ from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.places import CREDENTIAL
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
+from interlock.commands.run_time_programs import may_decide
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -104,7 +105,7 @@ def _run_interpreter(
     if codes or command.invocation.has("-m"):
         return Stream(stdin.labels)
     source = operands[0] if operands and operands[0].text != "-" else None
-    if source is None and stdin.text is None and simulation.may_decide(operands):
+    if source is None and stdin.text is None and may_decide(operands):
         simulation.give_up("it runs what another command prints", command.text, asks=True)
     if source is None:
         simulation.doubt_input(command)
@@ -152,7 +153,7 @@ def _follow_script(
     if not source.known or not is_program or source not in command.argv:
         return
     behind = command.argv[command.argv.index(source) + 1 :]
-    may_be_own = source.glob and simulation.may_decide([source, *behind])
+    may_be_own = source.glob and may_decide([source, *behind])
     argv = [Word(path, glob=may_be_own), *behind]
     simulation.run_words(argv, command, scope, stdin=command.frame.stdin)
 
