@@ -180,7 +180,7 @@ _NAMED_IN_THE_SPEC = {
     "git-hook": ("cp x .git/hooks/pre-commit", _CONFIRM),
     "sudoers": ("echo x >> /etc/sudoers", _BLOCK),
     "history-off": ("unset HISTFILE", _CONFIRM),
-    "unknown-program": ("$CMD -rf /", _WARN),
+    "unknown-program": ("$CMD -rf /", _CONFIRM),
     "unknown-text": ('eval "$x"', _WARN),
     "not-a-command": ("echo 'cut off", _WARN),
 }

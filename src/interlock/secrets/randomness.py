@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from itertools import pairwise
+from operator import sub
 from typing import Final
 
 # How surprising each symbol is after each other one, in quarters of a bit from `0` on: counted in
@@ -82,7 +83,7 @@ def random_bits(text: str) -> float:
     chance = _cost_of_chance(letters, digits, is_hex=is_hexadecimal(text))
     chance += others * _OTHER_COST
     if is_mixed:
-        surprise += sum(_CASE_SURPRISES.get(pair, 0) for pair in pairwise(cases))
+        surprise += sum(map(_CASE_PAIRS.__getitem__, pairwise(cases)))
         chance += letters * _QUARTERS
     signs = len(data) - len(data.translate(None, _SIGNS))
     if signs and b"%" in data:
@@ -98,8 +99,8 @@ def is_hexadecimal(text: str) -> bool:
 def is_counted_up(text: str) -> bool:
     """Tell whether characters repeat or follow their neighbours, as in `0123` and `aabbcc`."""
     data = text.encode("latin-1", "replace")
-    steps = sum(0 <= after - before <= 1 for before, after in pairwise(data))
-    return steps > _MOST_STEPS * max(len(data), _FEW_CHARACTERS)
+    steps = list(map(sub, data[1:], data))
+    return steps.count(0) + steps.count(1) > _MOST_STEPS * max(len(data), _FEW_CHARACTERS)
 
 
 def _cost_of_chance(letters: int, digits: int, *, is_hex: bool) -> float:
@@ -132,4 +133,9 @@ _PAIRS: Final = {
     (before, after): ord(sign) - ord("0")
     for before, row in enumerate(_SURPRISES)
     for after, sign in enumerate(row)
+}
+_CASE_PAIRS: Final = {
+    (before, after): _CASE_SURPRISES.get((before, after), 0)
+    for before in b"ulo"
+    for after in b"ulo"
 }

@@ -49,9 +49,9 @@ class SecretScanner:
         A credential that one of the `allow` patterns (RE2) matches as a whole is let through.
         What one of the `own` patterns matches is a secret as it stands.
         """
-        self._rules = tuple(
-            rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)
-        )
+        kept = [rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)]
+        # What only stands beside a word comes last: most of it was found by its own rule.
+        self._rules = sorted(kept, key=lambda rule: rule.judge is Judge.NEAR)
         self._searches: dict[int, PatternSearch | NearSearch] = {}
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
@@ -86,8 +86,9 @@ class SecretScanner:
         searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
         found: list[SecretMatch] = []
         for search in searches:
+            known = _ends_by_start(found) if search.rule.judge is Judge.NEAR else {}
             for start, end, key_start in search.found(data, work):
-                if start == end:
+                if start == end or known.get(start, -1) >= end:
                     continue
                 work.candidates += 1
                 if self._is_credential(search.rule, text, (start, end), key_start):
@@ -138,7 +139,11 @@ class SecretScanner:
         return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
 
 
-def _rules_by_keyword(rules: tuple[SecretRule, ...], keywords: list[str]) -> list[list[int]]:
+def _ends_by_start(found: Sequence[SecretMatch]) -> dict[int, int]:
+    return {match.start: match.end for match in found}
+
+
+def _rules_by_keyword(rules: Sequence[SecretRule], keywords: list[str]) -> list[list[int]]:
     places = {keyword: place for place, keyword in enumerate(keywords)}
     table: list[list[int]] = [[] for _ in keywords]
     for index, rule in enumerate(rules):
