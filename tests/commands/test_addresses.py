@@ -49,7 +49,7 @@ from interlock.commands.values.addresses import origin_of, origin_of_host
         pytest.param("https://githud.com/x", "disguised", id="wrong-letter"),
         pytest.param("https://gihtub.com/x", "disguised", id="swapped-letters"),
         pytest.param("https://githubb.com/x", "disguised", id="letter-too-much"),
-        pytest.param("https://gitub.com/x", "disguised", id="letter-too-few"),
+        pytest.param("https://githb.com/x", "disguised", id="letter-too-few"),
         pytest.param("https://gitlab.corn/x", "disguised", id="other-ending"),
         pytest.param("https://github.com.evil.example/x", "disguised", id="name-in-front"),
         pytest.param("https://github.com-x.evil.example/x", "disguised", id="name-and-dash"),
