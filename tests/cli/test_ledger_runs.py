@@ -168,7 +168,7 @@ def test_the_whole_page_of_a_run_has_every_record(story: Story) -> None:
 
     assert shown[shown.index("Figures") :] == snapshot("""\
 Figures
-  policy   0b8b1a83c26943a2
+  policy   682939b5bbc91641
   lines    +1 -1 in 1 file
   tools    command 1, edit 1
   tokens   60,000 in, 18,000 out

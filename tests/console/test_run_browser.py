@@ -62,10 +62,10 @@ def test_a_run_is_looked_at_with_its_charts_and_folds(ada: Desktop, run: Run) ->
 def test_an_answer_of_the_strip_leads_to_its_step(ada: Desktop, run: Run) -> None:
     ada.go(f"/runs/{run.id}")
 
-    ada.page.locator('svg a[href="#step-12"]').click()
+    ada.page.locator('svg a[href="#step-14"]').click()
 
-    assert ada.page.url.endswith("#step-12")
-    expect(ada.page.locator("#step-12")).to_be_in_viewport()
+    assert ada.page.url.endswith("#step-14")
+    expect(ada.page.locator("#step-14")).to_be_in_viewport()
 
 
 def test_checks_and_replays_where_somebody_looks(ada: Desktop, told: Scene, run: Run) -> None:

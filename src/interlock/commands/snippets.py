@@ -507,9 +507,8 @@ def _redis_operations(command: Sequence[str]) -> Found:
         if verb in _REDIS:
             kind, thing = _REDIS[verb]
             given = command[length:]
-            if kind is SqlKind.DELETE_SOME and len(given) == 1 and "$" not in given[0]:
-                # Like a row by its key.
-                return
+            if kind is SqlKind.DELETE_SOME and (len(given) > 1 or "$" in "".join(given)):
+                thing = "keys"
             if verb == "CONFIG SET" and given and given[0].lower() in _WRITES_A_FILE:
                 kind = SqlKind.FILE_WRITE
             yield SqlOperation(kind, " ".join(given), thing)

@@ -32,7 +32,7 @@ FEWEST_FOLDED: Final = 3
 """So many quiet steps in a row become one line."""
 _LONGEST_FACT: Final = 60
 """What is longer does not fit beside what happened, and stands below it."""
-_LOOPS: Final = frozenset(("loop", "counting"))
+_LOOPS: Final = frozenset(("loop", "counting", "returned", "unmoved", "patched", "stuck"))
 _STEPS_NAMED: Final = re.compile(r"\(steps? ([^)]*)\)")
 _UNSHOWN: Final = (events.UsageReported, events.ApprovalOpened, events.ApprovalUsed)
 """What another row tells already: the tokens of a step, or the question that a person has."""
