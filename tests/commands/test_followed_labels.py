@@ -64,6 +64,7 @@ def test_what_was_fetched_is_remote_where_it_is_run(line: str):
         "sftp h1 && sh a",
         "aws s3 cp a s3://b/a && sh a",
         "aws s3 ls && sh a",
+        "aws s3 ls s3://b | cat > a && sh a",
         "curl https://h/a.tgz | tar xz; python src/a.py",
         "curl https://h/a.tgz | tar xz; python a.py",
         "tar xf a.tgz; sh a/b",

@@ -35,6 +35,7 @@ def reads_in(line: str) -> list[Effect]:
         "cat .env | cut -d= -f1",
         "cat .env | grep -v '^#' | sort | cut -d= -f1",
         "cat ~/.ssh/id_rsa | wc -l",
+        "< x | cat .env | wc -l",
         "grep KEY .env | wc -l",
         "diff <(sed 's/=.*//' .env | sort) <(cut -d= -f1 .env.example)",
     ],

@@ -18,6 +18,7 @@ LOADERS: Final = frozenset(("export", "env"))
 _HAND_ON: Final = frozenset("cat grep egrep head tail sort uniq tac nl".split())
 """Filters that show what they read, or a part of it, and do nothing else with it."""
 
+_COUNTERS: Final = frozenset(("wc", "test"))
 _COUNTS: Final = ("-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches")
 _VARIABLES: Final = re.compile(r"\.env(?:$|\.[\w.-]+$|rc$)|.+\.env$")
 """Files of one `NAME=value` in each line, by their base names."""
@@ -35,10 +36,12 @@ _AWK_TELLS_MORE: Final = re.compile(r"\$(?!1(?!\d))|\bprint\s*(?:[;}]|$)|\b(?:FS
 
 def withholds_values(invocation: Invocation, path: str) -> bool:
     """Whether nothing that stands behind an `=` is shown of the file."""
+    if invocation.program in _COUNTERS:
+        return True
     way = _WAYS.get(invocation.program)
     if way is None:
         return False
-    if way is _count or (way is _search and invocation.has(*_COUNTS)):
+    if way is _search and invocation.has(*_COUNTS):
         return True
     return _VARIABLES.match(path.rpartition("/")[2]) is not None and way(invocation)
 
@@ -119,14 +122,9 @@ def _awk(invocation: Invocation) -> bool:
     )
 
 
-def _count(_invocation: Invocation) -> bool:
-    return True
-
-
 _WAYS: Final[dict[str, Callable[[Invocation], bool]]] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), _search),
     **dict.fromkeys(("awk", "gawk", "mawk"), _awk),
     **dict.fromkeys(("sed", "gsed"), _sed),
-    **dict.fromkeys(("wc", "test"), _count),
     "cut": _cut,
 }
