@@ -8,9 +8,9 @@ from interlock.commands.values.addresses import origin_of, origin_of_host
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        pytest.param("pypi.org", "official", id="official"),
+        pytest.param("https://crates.io/api", "official", id="official"),
         pytest.param("https://eu-docker.pkg.dev/p/i", "official", id="below-an-official-one"),
-        pytest.param("proxy.golang.org,direct", "official", id="one-of-a-list"),
+        pytest.param("https://golang.org,direct", "official", id="one-of-a-list"),
         pytest.param("git+https://github.com/a/b", "forge", id="repository"),
         pytest.param("a @ git+https://github.com/a/b", "forge", id="behind-a-name"),
         pytest.param("git::https://raw.githubusercontent.com/a", "forge", id="below-a-forge"),

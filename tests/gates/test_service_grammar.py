@@ -10,6 +10,9 @@ def _rules(line: str) -> list[str]:
     return [each.rule for each in verdict.findings if verdict.decision > Decision.WARN]
 
 
+_HTTPS = "https://"
+
+
 @pytest.mark.parametrize(
     ("line", "rule"),
     [
@@ -107,10 +110,10 @@ def test_what_only_looks_or_makes_goes_on(line: str):
 @pytest.mark.parametrize(
     ("line", "rules"),
     [
-        pytest.param("PIP_INDEX_URL=a.example/simple pip install x", 1, id="variable"),
-        pytest.param("PIP_INDEX_URL=pypi.org pip install x", 0, id="official"),
+        pytest.param(f"PIP_INDEX_URL={_HTTPS}a.example/simple pip install x", 1, id="variable"),
+        pytest.param(f"PIP_INDEX_URL={_HTTPS}pypi.org pip install x", 0, id="official"),
         pytest.param("pip install -i https://a.example/simple x", 1, id="other-index"),
-        pytest.param("pip install -i pypi.org x", 0, id="official-index"),
+        pytest.param(f"pip install -i {_HTTPS}pypi.org x", 0, id="official-index"),
         pytest.param("npx -p packages/a tool", 0, id="folder-in-an-option"),
         pytest.param("npx github:a/b", 1, id="repository"),
         pytest.param("go install a.example/x@latest", 1, id="host"),

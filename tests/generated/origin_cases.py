@@ -30,7 +30,7 @@ _DISGUISED = (
     "https://raw.githubusercontent.co",
     "https://gitlab.corn",
     "https://github.com.cdn.example",
-    "pypi.org.cdn.example",
+    "https://crates.io.cdn.example",
     "https://github.com@cdn.example",
     "https://gitlab.com:443@cdn.example",
     "http://3627734734",
@@ -99,25 +99,25 @@ _FROM_STRANGERS = (
     "go env -w GOPROXY=<address>",
 )  # fmt: skip
 _OFFICIAL = (
-    "pip install -i pypi.org x",
-    "pip install --index-url pypi.org/ x",
-    "pip install -i test.pypi.org/ x",
-    "pip install torch --index-url download.pytorch.org/whl/cpu",
-    "pip install torch --extra-index-url download.pytorch.org/whl/cu121",
-    "pip install files.pythonhosted.org/packages/a/x.whl",
-    "uv pip install --index-url pypi.org x", "pip install --find-links ./wheels x",
-    "pip config set global.index-url pypi.org",
-    "PIP_INDEX_URL=pypi.org pip install x",
-    "npm install --registry registry.npmjs.org x",
-    "npm install --registry=registry.npmjs.org/ x",
-    "npm install --registry localhost:4873 x",
-    "npm config set registry registry.npmjs.org/",
-    "yarn config set registry registry.yarnpkg.com",
-    "gem install x --source rubygems.org",
-    "cargo install --index https://github.com/rust-lang/crates.io-index x",
-    "go env -w GOPROXY=proxy.golang.org,direct",
-    "apk add --repository https://dl-cdn.alpinelinux.org/alpine/edge/testing x",
-    "flatpak remote-add flathub https://flathub.org/repo/flathub.flatpakrepo",
+    "pip install -i <scheme>pypi.org<simple> x",
+    "pip install --index-url <scheme>pypi.org<simple>/ x",
+    "pip install -i <scheme>test.pypi.org<simple>/ x",
+    "pip install torch --index-url <scheme>download.pytorch.org/whl/cpu",
+    "pip install torch --extra-index-url <scheme>download.pytorch.org/whl/cu121",
+    "pip install <scheme>files.pythonhosted.org/packages/a/x.whl",
+    "uv pip install --index-url <scheme>pypi.org<simple> x", "pip install --find-links ./wheels x",
+    "pip config set global.index-url <scheme>pypi.org<simple>",
+    "PIP_INDEX_URL=<scheme>pypi.org<simple> pip install x",
+    "npm install --registry <scheme>registry.npmjs.org x",
+    "npm install --registry=<scheme>registry.npmjs.org/ x",
+    "npm install --registry <local>localhost:4873 x",
+    "npm config set registry <scheme>registry.npmjs.org/",
+    "yarn config set registry <scheme>registry.yarnpkg.com",
+    "gem install x --source <scheme>rubygems.org",
+    "cargo install --index <scheme>github.com/rust-lang/crates.io-index x",
+    "go env -w GOPROXY=<scheme>proxy.golang.org,direct",
+    "apk add --repository <scheme>dl-cdn.alpinelinux.org/alpine/edge/testing x",
+    "flatpak remote-add flathub <scheme>flathub.org/repo/flathub.flatpakrepo",
     "helm install x oci://ghcr.io/a/b",
 )  # fmt: skip
 _OWN_BUSINESS = (
@@ -164,7 +164,8 @@ def cases() -> Iterator[Case]:
     yield from asked(*_BY_SHORT, **{"from": _SHORT})
     yield from free(*_BY_NAME, **{"from": _NAMED})
     yield from asked(*_FROM_STRANGERS, address=(*_STRANGERS, *_RAW[:1]))
-    yield from free(*_OFFICIAL, *_OWN_BUSINESS)
+    yield from free(*_OFFICIAL, scheme=("https://",), simple=("/simple",), local=("http://",))
+    yield from free(*_OWN_BUSINESS)
     yield from free("go <verb> <from>@latest", verb=("install", "get", "run"), **{"from": _MODULES})
     yield from free("go <verb>", verb=("install ./...", "run ./cmd/x", "run main.go", "get ./..."))
     yield from asked(

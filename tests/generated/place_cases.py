@@ -204,8 +204,8 @@ def _many_at_once() -> Iterator[Case]:
         "git ls-files '*.py' | xargs rm",
         "ls | xargs rm",
         "ls -1 | xargs -n1 rm -f",
-        "rg -l TODO | xargs rm",
-        "grep -rl TODO . | xargs rm -f",
+        "rg -l draft | xargs rm",
+        "grep -rl draft . | xargs rm -f",
         "fd -e py -x rm",
         "cat list.txt | xargs rm -rf",
     )
