@@ -77,8 +77,8 @@ def entrance(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def enter(*args: P.args, **kwargs: P.kwargs) -> T:
-        _, placed, named = admitted(enter, args, kwargs)
-        answer = function(*placed, **named)  # pyright: ignore[reportCallIssue] - the same arguments
+        known = _signature_of(function)
+        answer = function(*known.placed(args), **known.named(len(args), kwargs))  # pyright: ignore[reportCallIssue] - the same arguments
         return promised(answer) if is_awaited else answer
 
     is_awaited = function.__code__.co_flags & _CO_COROUTINE

@@ -77,12 +77,13 @@ class SecretScanner:
 
     def _found_in(self, text: str) -> list[SecretMatch]:
         data = _text_as_bytes(text)
+        keywords = self._literals.present(data)
+        if not keywords and not self._own:
+            return []
         rules: set[int] = set()
-        for keyword in self._literals.present(data):
+        for keyword in keywords:
             rules.update(self._rules_of[keyword])
         work = Work(len(data))
-        if not rules:
-            return _merged(self._own_matches(data, work)) if self._own else []
         searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
         found: list[SecretMatch] = []
         for search in searches:

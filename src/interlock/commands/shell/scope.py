@@ -426,7 +426,8 @@ def _looks_own(path: str) -> bool:
 @lru_cache(maxsize=_CACHED)
 def normal_path(text: str, cwd: str | None) -> str:
     """Return `text` joined to `cwd` and normalised; relative to the project when cwd is None."""
-    text = _with_short_home(text)
+    if text.startswith("$"):
+        text = _with_short_home(text)
     anchored = text.startswith(("/", "~", "$")) or text[1:3] in {":\\", ":/"}
     if not anchored and cwd:
         text = f"{cwd}/{text}"
@@ -453,8 +454,6 @@ def normal_path(text: str, cwd: str | None) -> str:
 
 def _with_short_home(text: str) -> str:
     """Write every spelling of the home folder as `~`."""
-    if not text.startswith("$"):
-        return text
     for name in _HOME_NAMES:
         for spelling in (f"${name}", f"${{{name}}}"):
             if text == spelling or text.startswith(f"{spelling}/"):

@@ -96,6 +96,8 @@ class Walker(ABC):
         self, pipelines: Sequence[Sequence[SimpleCommand]], scope: Scope, frame: Frame
     ) -> Stream:
         """Follow pipelines that were read without the grammar."""
+        if len(pipelines) == 1:
+            return self._run_plain_pipeline(pipelines[0], scope, frame)
         return joined([self._run_plain_pipeline(each, scope, frame) for each in pipelines])
 
     def _run_plain_pipeline(

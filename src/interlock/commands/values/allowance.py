@@ -29,7 +29,10 @@ class Budget:
 
     def statement(self) -> None:
         """Use up what following one statement or command costs."""
-        self.spend(_PER_STATEMENT)
+        # As `spend` does it: no line comes by without several of them.
+        self._steps -= _PER_STATEMENT
+        if self._steps < 0:
+            raise TooComplex
 
     def exhaust(self) -> NoReturn:
         """Give up: it is nested too deeply."""

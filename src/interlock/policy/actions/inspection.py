@@ -133,18 +133,15 @@ class Inspection:
 class Text:
     """A text that is searched for credentials, as far as it is, and where it stands."""
 
-    __slots__ = ("_scan", "place", "searched", "size")
+    __slots__ = ("_scan", "is_cut", "place", "searched", "size")
 
     def __init__(self, text: str, place: str, *, limit: int, scan: Scan) -> None:
         self.searched = text[:limit]
         self.size = len(text)
+        self.is_cut = self.size > limit
+        """Whether there is more of it than is searched."""
         self.place = place
         self._scan = scan
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether there is more of it than is searched."""
-        return self.size > len(self.searched)
 
     @property
     def matches(self) -> Sequence[SecretMatch]:

@@ -10,7 +10,7 @@ import msgspec
 from interlock.commands.programs import places
 from interlock.commands.programs.globs import WordSet
 from interlock.commands.shell import provenance
-from interlock.commands.shell.command import Command, Effect
+from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.words import Word
 from interlock.commands.values.addresses import ELSEWHERE, SHORTHAND, origin_of, origin_of_host
 from interlock.policy.actions.rule_packs import Pack, Rule
@@ -78,7 +78,7 @@ class Matcher:
         Its operands are given in lower case, because most rules are about the same few commands.
         """
         verbs = self._verb_count(operands) if self.rule.verbs else 0
-        if verbs is None or _leading(self._unless_verbs, operands):
+        if verbs is None or (self._unless_verbs and _leading(self._unless_verbs, operands)):
             return None
         for fits in self._conditions:
             if not fits(command, operands[verbs:]):
@@ -233,7 +233,9 @@ class Rulebook:
         self._matchers: dict[str, Matcher] = {}
         self._ids_by_program: dict[str, list[str]] = {}
         self._ids_by_prefix: list[tuple[str, str]] = []
-        self._ids_by_effect: dict[str, list[str]] = {}
+        self._ids_by_effect: dict[EffectKind, list[str]] = {}
+        self._by_effect: dict[EffectKind, list[Matcher]] = {}
+        """The same, of effects that were asked about."""
         self._by_verb: dict[str, dict[str | None, list[Matcher]]] = {}
         """By program and first verb, of programs that were asked about; None is any verb."""
         self._grammars: list[tuple[Grammar, str]] = []
@@ -249,7 +251,7 @@ class Rulebook:
     def _add(self, rule_id: str, rule: Rule) -> None:
         self.rules[rule_id] = rule
         if rule.effect is not None:
-            self._ids_by_effect.setdefault(rule.effect.value, []).append(rule_id)
+            self._ids_by_effect.setdefault(rule.effect, []).append(rule_id)
             return
         for program in rule.programs:
             if program.endswith("*"):
@@ -271,9 +273,9 @@ class Rulebook:
                 if reading is not None:
                     hits.append(self._hit_by_grammar(reading, pack, command))
         for effect in effects:
-            ids = self._ids_by_effect.get(effect.kind.value, ())
-            hits += [self._matcher(rule_id).of_effect(effect) for rule_id in ids]
-        return [hit for hit in hits if hit is not None]
+            matchers = self._by_effect.get(effect.kind) or self._sort_by_effect(effect.kind)
+            hits += [each.of_effect(effect) for each in matchers]
+        return [hit for hit in hits if hit is not None] if hits else []
 
     def _matchers_for(self, program: str, operands: Sequence[str]) -> Sequence[Matcher]:
         """Return the rules that can be about a command: by its program, and its first verb."""
@@ -300,6 +302,11 @@ class Rulebook:
         # Only what is whole is kept: if a rule breaks the reader, it does so every time.
         self._by_verb[program] = by_verb
         return by_verb
+
+    def _sort_by_effect(self, kind: EffectKind) -> list[Matcher]:
+        matchers = [self._matcher(rule_id) for rule_id in self._ids_by_effect.get(kind, ())]
+        self._by_effect[kind] = matchers
+        return matchers
 
     def _matcher(self, rule_id: str) -> Matcher:
         # Of 400 rules a process that judges one command needs a handful.

@@ -271,9 +271,9 @@ def _ask(
         for subject, found in asked:
             try:
                 if gate.says_once:
-                    new = list(find(subject, policy))
-                    said = {each.rule for each in found} if new else ()
-                    found += [each for each in new if each.rule not in said]
+                    if new := list(find(subject, policy)):
+                        said = {each.rule for each in found}
+                        found += [each for each in new if each.rule not in said]
                 else:
                     found.extend(find(subject, policy))
             except Exception as error:  # noqa: BLE001 - a gate that breaks must not let anything through

@@ -105,8 +105,12 @@ class Relation(enum.Enum):
     AROUND = enum.auto()
     """A folder on the way to Interlock's code: with it the code would be gone."""
 
+    # By its name, as enums do it, takes longer than what is looked up.
+    __hash__ = object.__hash__
+
 
 HOLDERS: Final = frozenset((Relation.HOLDER, Relation.SHARED))
+OWN_FOLDERS: Final = frozenset((Relation.DATA, Relation.SECRET))
 BY_EFFECT: Final = frozenset((Relation.LIBRARY, Relation.ENVIRONMENT, Relation.AROUND))
 """Where to name a place means nothing; something must be done to it."""
 

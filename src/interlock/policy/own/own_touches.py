@@ -27,6 +27,7 @@ from interlock.model.verdict import Decision
 from interlock.policy.own.own_guard import (
     BY_EFFECT,
     HOLDERS,
+    OWN_FOLDERS,
     OwnGuard,
     Relation,
     finds_own_code,
@@ -335,13 +336,16 @@ def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> I
     known = programs.of(command.program)
     yield from _by_script(command, known, guard)
     here = None if command.cwd is None else guard.relation(placed(".", command.cwd))
-    folders = command.invocation.all_values("-C", "--directory", "--work-tree")
-    folders += line.work_trees if command.program == "git" else ()
+    folders: list[Word] = []
+    if command.invocation.values:
+        folders += command.invocation.all_values("-C", "--directory", "--work-tree")
+    if command.program == "git":
+        folders += line.work_trees
     is_near = here is not None or bool(folders)
     is_search = here is not None and command.program in SEARCHERS
     # What fits anywhere below a folder is no path there.
     globs = command.invocation.all_values(*_GLOB_OPTIONS) if is_search else ()
-    anywhere = tuple(glob.text for glob in globs if glob.text[:3] == "**/")
+    anywhere = tuple([glob.text for glob in globs if glob.text[:3] == "**/"]) if globs else ()
     named = [
         (word, relation)
         for word in command.argv[1:]
@@ -354,7 +358,7 @@ def _by_words(index: int, line: _Line, programs: Programs, guard: OwnGuard) -> I
     ]
     if here in HOLDERS and serves(command) and names_no_folder(command):
         yield Touch(Decision.REQUIRE_CONFIRMATION, "shows to others", command.cwd or "")
-    is_inside = here in {Relation.DATA, Relation.SECRET}
+    is_inside = here in OWN_FOLDERS
     if not named and not is_inside:
         return
     reads = only_reads(command, following, programs)
@@ -380,15 +384,17 @@ def _by_script(command: Command, known: Program, guard: OwnGuard) -> Iterator[To
         return
     for word in command.argv[1:]:
         text = word.text
-        is_code = _is_code(text) or (is_scripted and text[:1] not in _STARTS_OF_NAMES)
-        if is_code and guard.is_named_in(text, edits=command.program in _EDITORS):
+        is_script = is_scripted and text[:1] not in _STARTS_OF_NAMES
+        if not is_script and not _is_code(text):
+            continue
+        if guard.is_named_in(text, edits=command.program in _EDITORS):
             decides = runs_code or is_scripted
             decision = Decision.BLOCK if decides else Decision.REQUIRE_CONFIRMATION
             yield Touch(decision, "reaches by code into", excerpt_of(text))
-        elif is_code and runs_code and may_reach_code(text):
+        elif runs_code and may_reach_code(text):
             decision = Decision.REQUIRE_CONFIRMATION
             yield Touch(decision, "may reach by code into", excerpt_of(text))
-        elif is_code and runs_code and guard.is_taken_in(text):
+        elif runs_code and guard.is_taken_in(text):
             yield Touch(Decision.REQUIRE_CONFIRMATION, "takes along by code", excerpt_of(text))
     given = command.frame.stdin.text or ""
     if (runs_code or is_scripted) and _is_code(given) and guard.is_named_in(given):
