@@ -163,7 +163,7 @@ def cases() -> Iterator[Case]:
     yield from asked(*_BY_REPOSITORY, **{"from": _REPOSITORY})
     yield from asked(*_BY_SHORT, **{"from": _SHORT})
     yield from free(*_BY_NAME, **{"from": _NAMED})
-    yield from asked(*_FROM_STRANGERS, address=(*_STRANGERS, *_RAW[:1]))
+    yield from asked(*_FROM_STRANGERS, address=(*_STRANGERS, *_RAW[:1], "http://10.1.2.3"))
     yield from free(*_OFFICIAL, scheme=("https://",), simple=("/simple",), local=("http://",))
     yield from free(*_OWN_BUSINESS)
     yield from free("go <verb> <from>@latest", verb=("install", "get", "run"), **{"from": _MODULES})

@@ -14,14 +14,18 @@ FORGE: Final = "forge"
 FOREIGN: Final = "foreign"
 RAW: Final = "raw"
 """A number on the internet instead of a name."""
+NEIGHBOUR: Final = "neighbour"
+"""A number in a network of one's own: not this machine, and nobody knows whose."""
 SHORTENED: Final = "shortened"
 DISGUISED: Final = "disguised"
 """A host that is meant to be taken for another one."""
 SHORTHAND: Final = "shorthand"
 """`user/repository`, which some programs look for at a forge."""
-ELSEWHERE: Final = frozenset((FORGE, FOREIGN, RAW, SHORTENED, DISGUISED))
+ELSEWHERE: Final = frozenset((FORGE, FOREIGN, RAW, NEIGHBOUR, SHORTENED, DISGUISED))
 """Neither this machine nor an official index."""
-NAMES: Final = (OFFICIAL, LOCAL, FORGE, FOREIGN, RAW, SHORTENED, DISGUISED, SHORTHAND)
+NAMES: Final = (
+    OFFICIAL, LOCAL, FORGE, FOREIGN, RAW, NEIGHBOUR, SHORTENED, DISGUISED, SHORTHAND,
+)  # fmt: skip
 
 _ADDRESS: Final = r"(?s)(?:.*[\s:@])?([A-Za-z][\w.+-]{0,30})://([^/?#\s,;'\"()<>]*)"
 _SSH: Final = r"(?:[\w.-]{1,60}@)([\w.-]{1,200}):(?!\d{1,5}(?:/|$)).+"
@@ -32,11 +36,11 @@ _PATH: Final = ("./", "../", "/", "~", "file:", ".\\")
 _LOCAL_NAME: Final = r".*\.(?:local|localhost|internal|lan|home|corp|intranet|svc|test)|[^.]*"
 _NUMBERS: Final = r"\d{1,3}(?:\.\d{1,3}){3}"
 _ODD_NUMBERS: Final = r"(?:0x[0-9a-f]{1,8}|\d{1,12})(?:\.(?:0x[0-9a-f]{1,8}|\d{1,10})){0,3}"
-_OWN_NUMBERS: Final = (
-    r"(?:127|10|0)\..*|192\.168\..*|169\.254\..*|172\.(?:1[6-9]|2\d|3[01])\..*"
-    r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\..*"
+_THIS_MACHINE: Final = r"(?:127|0)\..*|\[::1?\]"
+_NEIGHBOURS: Final = (
+    r"10\..*|192\.168\..*|169\.254\..*|172\.(?:1[6-9]|2\d|3[01])\..*"
+    r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\..*|\[(?:fe80|f[cd]).*\]"
 )
-_OWN_NUMBERS_6: Final = r"\[(?:::1?|(?i:fe80|f[cd]).*)\]"
 
 _OFFICIAL: Final = frozenset(
     "pypi.org pypi.python.org test.pypi.org files.pythonhosted.org pythonhosted.org"
@@ -144,10 +148,9 @@ def _of_host(given: str) -> str:
     host = given.lower() if given.startswith("[") else given.rpartition(":")[0] or given
     host = host.lower().rstrip(".")
     if host.startswith("["):
-        address = host.partition("]")[0] + "]"
-        return LOCAL if re.fullmatch(_OWN_NUMBERS_6, address) else RAW
+        return _of_number(host.partition("]")[0] + "]")
     if re.fullmatch(_NUMBERS, host) and not re.search(r"(?:^|\.)0\d", host):
-        return LOCAL if re.fullmatch(_OWN_NUMBERS, host) else RAW
+        return _of_number(host)
     if re.fullmatch(_ODD_NUMBERS, host) or not _is_plain(host):
         return DISGUISED
     if re.fullmatch(_LOCAL_NAME, host):
@@ -159,6 +162,12 @@ def _of_host(given: str) -> str:
     if _imitates(host):
         return DISGUISED
     return SHORTENED if host in _SHORTENERS else FOREIGN
+
+
+def _of_number(address: str) -> str:
+    if re.fullmatch(_THIS_MACHINE, address):
+        return LOCAL
+    return NEIGHBOUR if re.fullmatch(_NEIGHBOURS, address) else RAW
 
 
 def _is_host_of_code(user: str) -> bool:
