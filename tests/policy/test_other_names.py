@@ -84,8 +84,22 @@ def test_a_project_may_use_them_and_only_tighten() -> None:
         ("auto_continue.zzz = true", "auto_continue.zzz: unknown key"),
         ("auto_continue = true", "auto_continue: unknown key"),
         ("secretPatterns = 3", "secrets.patterns: `3` is a whole number; expected a list"),
-        ('[[secrets.patterns]]\nname = "badge"', "secrets.patterns[0]"),
-        ('[[secrets.patterns]]\npattern = "A"\ncolour = "red"', "secrets.patterns[0]"),
+        (
+            '[[secrets.patterns]]\nname = "badge"',
+            "secrets.patterns[0]: the key `pattern` is missing",
+        ),
+        (
+            '[[secrets.patterns]]\npattern = "A"\ncolour = "red"',
+            "secrets.patterns[0].colour: unknown key; expected `name` or `pattern`",
+        ),
+        (
+            '[[secrets.patterns]]\npattern = "A"\n[[secrets.patterns]]\npatern = "B"',
+            "secrets.patterns[1].patern: unknown key; did you mean `pattern`?",
+        ),
+        (
+            '[[secrets.patterns]]\npattern = "A"\nname = 5',
+            "secrets.patterns[0].name: `5` is a whole number; expected text",
+        ),
         ('secretPatterns = ["A"]\nsecrets = 3', "secrets: `3` is a whole number; expected a table"),
         (
             f"{_GATE}max-attempts = 2\nretry_config = {{ max_attempts = 3 }}",
