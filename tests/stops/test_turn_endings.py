@@ -194,7 +194,7 @@ def test_nothing_but_output_after_a_tool_result_is_unfinished(text: str) -> None
     assert [goes_on(text, retries=count) for count in range(5)] == [True] * 3 + [False] * 2
     assert not goes_on(text, last_event=LastEvent.USER_MESSAGE)
     assert decision.nudge is not None
-    assert "Your turn ended without an act" in decision.nudge
+    assert "Your turn ended without an act or an answer: " in decision.nudge
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Is it really done? Asked each time an agent ends its turn without acting.
 
-Vetoes come first, then what the protocol itself says, then the score of the five signals and the
+Vetoes come first, then what the protocol itself says, then the score of the signals and the
 evidence. A soft signal never overrides a veto. What is sent to an agent that stopped too early
 goes as a message from the user's side, says that it is automatic, and names what is left: never
 a bare "continue".
@@ -162,7 +162,7 @@ _HALF: Final = 0.5
 
 
 def _signals(context: StopContext, read: _Read, settings: Stops) -> Iterator[SignalScore]:
-    """Yield all five signals in their order, the form, and each kind of evidence."""
+    """Yield the five signals of the message, its form, and each kind of evidence, in this order."""
     yield _finish_reason(context, settings)
     yield _last_event(context, settings)
     yield _content_intent(context, read, settings)
@@ -394,6 +394,9 @@ def _what_happened(context: StopContext, intent: Announcement | None) -> list[st
 
 
 def _what_was_announced(intent: Announcement) -> str:
-    if not intent.said:
-        return f"Your turn ended without an act, although {intent.because}."
-    return f"Your turn ended without the act that you announced (`{one_line(intent.said)}`)."
+    if intent.said:
+        return f"Your turn ended without the act that you announced (`{one_line(intent.said)}`)."
+    if intent.kind is Intent.SILENCE:
+        silent = f"Your turn ended without an act or an answer: {intent.because}."
+        return f"{silent} Take the next step of the task."
+    return f"Your turn ended without an act, although {intent.because}."
