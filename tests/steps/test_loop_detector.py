@@ -133,6 +133,14 @@ def test_tells_all_that_speaks_for_being_stuck() -> None:
     )
 
 
+def test_an_error_met_once_in_a_while_is_not_said_to_come_in_a_row() -> None:
+    met = (a_failure("A"), a_success("B"), a_failure("C"), a_success("D"), a_failure("E"))
+
+    (same_error,) = signs_of(after(*met), SETTINGS)
+
+    assert "came 3 times (steps 1, 3, 5)" in same_error.message
+
+
 def test_a_longer_run_scores_a_little_higher_but_length_alone_never_holds_it() -> None:
     short = after(*(a_success(f"{n}") for n in range(10)))
     long = after(*(a_success(f"{n}") for n in range(1000)))

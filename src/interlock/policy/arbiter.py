@@ -53,7 +53,7 @@ def ruling(
         or _from_step(step)
         or _from_completion(step, completion)
         or _from_waiting(step, waiting)
-        or _from_pause(step, stop)
+        or _from_words(step, stop)
         or _from_stop(step, stop, credit)
     )
 
@@ -133,7 +133,7 @@ def _from_waiting(step: ContinueDecision, waiting: Waiting | None) -> Ruling | N
     )
 
 
-def _from_pause(step: ContinueDecision, stop: StopDecision | None) -> Ruling | None:
+def _from_words(step: ContinueDecision, stop: StopDecision | None) -> Ruling | None:
     """Turn what the agent's own words wait for into a timer."""
     if stop is None or stop.outcome is not StopOutcome.WAITS:
         return None

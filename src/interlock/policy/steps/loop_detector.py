@@ -291,11 +291,12 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
     points = max(graded(times - given, _SAME), graded(in_a_row - given, _SAME_IN_A_ROW))
     if not points:
         return None
+    row = f", {in_a_row} of them in a row" if in_a_row > 1 else ""
     return Evidence(
         name="same-error",
         points=points,
         message=(
-            f"the error {_quoted(last.error)} came {times} times, {in_a_row} of them in a row"
+            f"the error {_quoted(last.error)} came {times} times{row}"
             f" ({steps_in_words(same)}); {4 + given} in a row or {5 + given} in all pause a run"
         ),
         remediation="read the error and change what it is about, or say what blocks the work",
