@@ -42,23 +42,20 @@ _REMOVES: Final = r"-[RrfdivI]+|--rec\w*|--for\w*|--no-pres[\w-]*|--one-[\w-]*|-
 _RECURSIVE: Final = r"-[a-zA-Z]*[rR]|--rec"
 _MODE: Final = r"[0-7]{3,4}|[ugoa]*[-+=][rwxXst]+"
 _VERBS: Final = {
-    verb: programs
-    for programs, verbs in (
-        (
-            ("git",),
-            "reset push clean branch checkout restore stash reflog update-ref filter-branch",
-        ),
-        (("docker",), "rm rmi system volume image container network"),
-        (("docker-compose",), "down"),
-        (("terraform",), "apply"),
-        (("kubectl",), "drain"),
-        (("aws",), "s3 s3api ec2"),
-        (("npm",), "publish"),
-        (("redis-cli",), "flushall flushdb shutdown"),
+    verb: program
+    for program, verbs in (
+        ("git", "reset push clean branch checkout restore stash reflog update-ref filter-branch"),
+        ("docker", "rm rmi system volume image container network"),
+        ("docker-compose", "down"),
+        ("terraform", "apply"),
+        ("kubectl", "drain"),
+        ("aws", "s3 s3api ec2"),
+        ("npm", "publish"),
+        ("redis-cli", "flushall flushdb shutdown"),
     )
     for verb in verbs.split()
 }
-"""Verbs of which only some programs mean something that cannot be undone.
+"""Verbs with which only one program means something that cannot be undone.
 
 `delete` and its like mean it in any program, and are read so.
 """
@@ -139,8 +136,8 @@ def _by_arguments(rest: list[Word]) -> Iterator[list[Word]]:
         yield [literal("dd"), *rest]
     if not {"-delete", "-exec", "-execdir"}.isdisjoint(options):
         yield [literal("find"), *rest]
-    for program in dict.fromkeys(each for text in texts for each in _VERBS.get(text.lower(), ())):
-        yield [*map(literal, program.split()), *rest]
+    for program in dict.fromkeys(filter(None, [_VERBS.get(text.lower()) for text in texts])):
+        yield [literal(program), *rest]
     for word in rest:
         if " " in word.text:
             yield [literal("psql"), literal("-c"), word]

@@ -216,8 +216,8 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     for word in words or ([] if files else invocation.operands[:1]):
         simulation.doubt(word, command)
         scripts.append(word.text)
-    set_ = (word.text.partition("=") for word in invocation.all_values("-v", "--assign"))
-    given = {name: value for name, _, value in set_}
+    assignments = [word.text.partition("=") for word in invocation.all_values("-v", "--assign")]
+    given = {name: value for name, _, value in assignments}
     for script in scripts:
         simulation.budget.read(len(script))
         simulation.follow_script(ran_by_awk(script, given, records.text), command, scope)

@@ -75,10 +75,11 @@ _RUN_TEXTS: Final = ("cProfile.", "profile.", "pdb.", "timeit.", "code.", "trace
 _SHELL_LINE: Final = (
     r"[a-z][\w.-]{0,30} {1,9}--?[A-Za-z][\w-]{0,30}(?: {1,9}[\w./~*-]{1,200}){1,20}"
 )
-_VERB: Final = (
-    r"[Dd]el|destroy|purge|drop|[Rr]emove|terminate|wipe|truncate|[Cc]lear|flush|%x"
+_TAKES_AWAY: Final = (
+    r"destroy|purge|drop|terminate|wipe|truncate"
     r"|cancel|revoke|refund|rollback|void|deactivate|suspend"
 )
+_VERB: Final = rf"[Dd]el|[Rr]emove|[Cc]lear|flush|%x|{_TAKES_AWAY}"
 
 
 @lru_cache(maxsize=8)
@@ -350,10 +351,7 @@ _LOCAL_ROOTS: Final = frozenset(
 )
 
 _WORD: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
-_DESTRUCTIVE: Final = (
-    r"(?:delete|del|destroy|purge|drop|remove|terminate|wipe|truncate"
-    r"|cancel|revoke|refund|rollback|void|deactivate|suspend)(?![a-z])"
-)
+_DESTRUCTIVE: Final = rf"(?:delete|del|remove|{_TAKES_AWAY})(?![a-z])"
 _NAME: Final = r"[^\W\d]\w{0,80}"
 _CALL: Final = rf"(?:await\s{{1,9}})?\$?{_NAME}(?:(?:\.|::|->){_NAME}){{1,9}}\("
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Final
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from interlock.commands.programs.credential_reads import credential_reads
 from interlock.commands.programs.execution import Execution
-from interlock.commands.programs.network_effects import NETWORK_WAYS, is_address, is_remote
+from interlock.commands.programs.network_effects import NETWORK_WAYS, bring, is_address, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
     packed_labels,
@@ -104,7 +104,7 @@ def _told_outputs(run: Execution, known: Program) -> Iterator[Word]:
             yield word
 
 
-def _behind_outputs(words: Iterable[Word]) -> Iterator[Word]:
+def _behind_outputs(words: Sequence[Word]) -> Iterator[Word]:
     """Yield the words behind such options, where nobody knows which of them take a value."""
     for before, word in pairwise(words):
         if before.text in _OUTPUT_OPTIONS:
@@ -345,8 +345,7 @@ def _git(run: Execution) -> Iterator[Effect]:
     elif verb.text == "mv":
         yield from run.effects(EffectKind.MOVE, others)
     elif verb.text == "clone" and others and is_address(others[0].text):
-        name = others[0].text.rstrip("/").removesuffix(".git").rpartition("/")[2]
-        run.fill(others[1] if len(others) > 1 else Word(name.rpartition(":")[2]), Stream(REMOTE))
+        bring(run, *others[:2])
     elif verb.text == "worktree" and len(others) > 1:
         _work_tree(run, others[0].text, others[1:])
     elif verb.text in _APPLIES:

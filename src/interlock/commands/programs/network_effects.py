@@ -170,7 +170,7 @@ def _gh(run: Execution) -> Iterator[Effect]:
     """`gh repo clone` and `gh release download` bring folders and files."""
     verbs, others = [word.text for word in run.operands[:2]], run.operands[2:]
     if verbs[1:] == ["clone"] and others:
-        run.fill(others[1] if len(others) > 1 else _last_part(others[0]), Stream(REMOTE))
+        bring(run, *others[:2])
     elif verbs[1:] == ["download"]:
         run.fill(run.invocation.value("-D", "--dir"), Stream(REMOTE))
         for word in run.invocation.all_values("-O", "--output", "-p", "--pattern"):
@@ -182,8 +182,14 @@ def _checkout(run: Execution) -> Iterator[Effect]:
     """`svn checkout` and `hg clone` bring folders."""
     verb, *others = run.operands or [Word("")]
     if verb.text in _CHECKOUTS and others and is_address(others[0].text):
-        run.fill(others[1] if len(others) > 1 else _last_part(others[0]), Stream(REMOTE))
+        bring(run, *others[:2])
     return iter(())
+
+
+def bring(run: Execution, source: Word, folder: Word | None = None) -> None:
+    """Remember that a repository was copied into a folder, which has its name unless told."""
+    name = Word(source.text.rstrip("/").removesuffix(".git"))
+    run.fill(folder or _last_part(name), Stream(REMOTE))
 
 
 def _sftp(run: Execution) -> Iterator[Effect]:

@@ -287,7 +287,7 @@ def _bucket(run: Execution) -> Stream:
     """`aws s3 cp s3://bucket/file -` and `gsutil cat` print what a store holds."""
     texts = [word.text for word in run.operands]
     prints = texts[-1:] == ["-"] or "cat" in texts[:2]
-    if prints and any("://" in text or ":" in text for text in texts):
+    if prints and any(":" in text for text in texts):
         return Stream(REMOTE)
     return _something(run)
 

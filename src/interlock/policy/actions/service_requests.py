@@ -78,9 +78,8 @@ def _httpie(invocation: Invocation) -> Request | None:
 def _powershell(invocation: Invocation) -> Request | None:
     """`Invoke-RestMethod -Method Delete -Uri address`: options with one dash."""
     words = [word.text for word in invocation.operands]
-    given = {flag.lower() for flag in invocation.flags}
     method = next((word for word in words if word.upper() in _METHODS), "")
-    if not method or not given:
+    if not method or not invocation.flags:
         return None
     urls = [word for word in words if "://" in word]
     return _request(method, urls, [word for word in words if word not in urls])
