@@ -96,7 +96,8 @@ _FROM_STRANGERS = (
     "flatpak remote-add s <address>/x.flatpakrepo", "asdf plugin add x <address>/x.git",
     "pre-commit try-repo <address>/x", "PIP_INDEX_URL=<address>/simple pip install x",
     "NPM_CONFIG_REGISTRY=<address> npm i x", "GOPROXY=<address> go install github.com/a/b@latest",
-    "go env -w GOPROXY=<address>",
+    "go env -w GOPROXY=<address>", "export PIP_INDEX_URL=<address>/pypi.org/index",
+    "env UV_INDEX=x=<address> uv sync", "export GOPROXY=direct,<address>",
 )  # fmt: skip
 _OFFICIAL = (
     "pip install -i <scheme>pypi.org<simple> x",
@@ -118,7 +119,9 @@ _OFFICIAL = (
     "go env -w GOPROXY=<scheme>proxy.golang.org,direct",
     "apk add --repository <scheme>dl-cdn.alpinelinux.org/alpine/edge/testing x",
     "flatpak remote-add flathub <scheme>flathub.org/repo/flathub.flatpakrepo",
-    "helm install x oci://ghcr.io/a/b",
+    "helm install x oci://ghcr.io/a/b", "export PIP_INDEX_URL=<scheme>pypi.org<simple>",
+    "export npm_config_registry=<scheme>registry.npmmirror.com", "export PIP_FIND_LINKS=./wheels",
+    "export GOPROXY=<scheme>goproxy.io,direct",
 )  # fmt: skip
 _OWN_BUSINESS = (
     "npx lighthouse https://stranger.example", "npx prettier src/a.ts", "npx tsc -p packages/a",

@@ -14,7 +14,12 @@ from interlock.commands.program_input import (
     shows,
     waits_for_lines,
 )
-from interlock.commands.programs.environment import is_expanded, line_in, loads
+from interlock.commands.programs.environment import (
+    installs_from_elsewhere,
+    is_expanded,
+    line_in,
+    loads,
+)
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
@@ -185,6 +190,9 @@ class Simulation(Walker):
         text = value.text
         if loads(name, text):
             self.note("export", [f"{name}={text}"], self.bare("export", text, scope, frame))
+        if installs_from_elsewhere(name, text):
+            line = f"{name}={text}"
+            self.note("package-index", [line], self.bare("export", line, scope, frame))
         if is_expanded(name):
             self.looked_into(text, scope.copy(), frame)
         line = line_in(name, text)

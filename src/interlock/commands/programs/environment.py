@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from interlock.commands.values.addresses import ELSEWHERE, origin_of
+from interlock.commands.values.addresses import ELSEWHERE, origin_of_host
 
 _LINES: Final = frozenset(
     (
@@ -51,6 +51,8 @@ _INDEXES: Final = frozenset(
     ).split()
 )
 """Where programs install from."""
+_BETWEEN_INDEXES: Final = r"[\s,|=]+"
+"""What divides several of them, and the name of one from its address."""
 _SAME: Final = {
     "_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS": "JAVA_TOOL_OPTIONS",
@@ -83,7 +85,14 @@ def loads(name: str, value: str) -> bool:
     """Whether programs load the code that the value names, are told to by it, or leave it out."""
     if name in _LOADED:
         return bool(value)
-    if name.upper() in _INDEXES:
-        return origin_of(value) in ELSEWHERE
     pattern = _LOADING.get(_SAME.get(name, name))
     return pattern is not None and re.search(pattern, value) is not None
+
+
+def installs_from_elsewhere(name: str, value: str) -> bool:
+    """Whether the value makes programs install from an index that is not an official one."""
+    if name.upper() not in _INDEXES:
+        return False
+    # With a slash behind it, a host is known without a scheme as well.
+    origins = {origin_of_host(f"{each}/") for each in re.split(_BETWEEN_INDEXES, value)}
+    return not origins.isdisjoint(ELSEWHERE)
