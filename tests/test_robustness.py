@@ -59,6 +59,11 @@ def test_any_command_gets_an_answer(command: str, cwd: str | None):
     _holds(lambda: evaluate_command(command, cwd=cwd))
 
 
+@pytest.mark.parametrize("command", ["env |", "env | # all", "ls | | cat", "$X exec c rm ->(a ~"])
+def test_a_line_that_breaks_off_gets_an_answer(command: str):
+    _holds(lambda: evaluate_command(command, cwd="/home/dev/app"))
+
+
 @pytest.mark.soak
 @_rounds
 @given(_TEXT | _SHELL_TEXT, _TEXT | _SHELL_TEXT, st.none() | _TEXT)

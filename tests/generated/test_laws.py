@@ -13,9 +13,9 @@ from typing import Final
 import pytest
 
 from effort import rounds
-from generated.cases import decision
+from generated.cases import CWD, decision
 from generated.rewrites import LONGER, SAME, WEAKER, Rewrite
-from interlock import Decision
+from interlock import Decision, evaluate_command
 
 _STEP: Final = rounds(short=40, soak=1)
 """Every which line is tried in each way."""
@@ -59,14 +59,27 @@ def test_a_line_that_only_tells_what_it_would_do_asks_nobody(way: str):
 
 def test_two_ways_one_after_the_other_never_change_the_decision():
     pairs = cycle([(first, second) for second in SAME.values() for first in SAME.values()])
-    changed: list[tuple[str, str]] = []
+    tried: list[tuple[str, str]] = []
     for line, (first, second) in zip(_lines()[:: _STEP // 4 or 1], pairs, strict=False):
         once = first(line)
         twice = None if once is None else second(once)
-        if twice is not None and decided(twice) is not decided(line):
-            changed.append((line, twice))
+        if twice is not None:
+            tried.append((line, twice))
 
-    assert changed == []
+    assert len(tried) >= _FEW
+    assert [each for each in tried if decided(each[1]) is not decided(each[0])] == []
+
+
+@pytest.mark.parametrize("damage", ["|", "| #", "(", "$(", "`", '"', "<<", ">(", "\\", " $X ", "{"])
+def test_a_line_that_breaks_off_or_is_damaged_breaks_no_gate(damage: str):
+    found: list[tuple[str, str]] = []
+    for line in _lines()[::_STEP]:
+        middle = len(line) // 2
+        for other in (f"{line[:middle]}{damage}", f"{line[:middle]}{damage}{line[middle:]}"):
+            findings = evaluate_command(other, cwd=CWD).findings
+            found += [(other, each.rule) for each in findings if each.rule.endswith(".broken")]
+
+    assert found == []
 
 
 def _rewritten(ways: Mapping[str, Rewrite], way: str) -> Iterator[tuple[str, str]]:

@@ -91,8 +91,9 @@ def runs(command: Command, following: Command | None) -> bool:
     if following is None:
         return False
     own, inner = command.frame.via, following.frame.via
-    inside = inner[len(own) : len(own) + 1]
-    return inner[: len(own)] == own and [name.split()[0] for name in inside] == [command.program]
+    # A program that is known only at run time has no name.
+    inside = [name.partition(" ")[0] for name in inner[len(own) : len(own) + 1]]
+    return inner[: len(own)] == own and inside == [command.program]
 
 
 def _has_verb(command: Command, verbs: frozenset[str]) -> bool:

@@ -223,7 +223,8 @@ class Walker(ABC):
         first, *rest = [child for child in node.children if child.is_named]
         before, first, redirects = unfolded(first)
         printed = [self.run(tree, piece, scope, frame) for piece in before]
-        stage = frame.in_front_of([tree.text(piece).split(None, 1)[0] for piece in rest])
+        # A part that is missing, as in `env | # all`, has no name.
+        stage = frame.in_front_of([" ".join(tree.text(piece).split(None, 1)[:1]) for piece in rest])
         if redirects:
             stream = self._with_redirects(tree, first, redirects, scope.copy(), stage)
         else:
