@@ -25,6 +25,7 @@ _GIT_COUNT: Final = "GIT_CONFIG_COUNT"
 _GIT_KEY: Final = "GIT_CONFIG_KEY_"
 _GIT_VALUE: Final = "GIT_CONFIG_VALUE_"
 _GREP_PAGER: Final = r"-[a-zA-NP-Z]{0,9}O|--open-files[a-z-]{0,20}="
+_LINE_ENDS: Final = r"\n|\0|\\n"
 _TRANSPORT: Final = r"(?:%.|[^ %])+"
 _GIT_RUN_VALUES: Final = (
     "-x", "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--tree-filter",
@@ -53,8 +54,23 @@ def follow_git(simulation: Simulation, command: Command, scope: Scope) -> None:
         found = re.match(_GREP_PAGER, word.text)
         if found is not None:
             simulation.run_line(word.text[found.end() :], command, scope, via="git grep -O")
+    if verbs[:1] == ["update-ref"] and command.invocation.has("--stdin"):
+        _follow_references(simulation, command)
     _follow_settings(simulation, command, scope)
     _follow_sources(simulation, command, scope)
+
+
+def _follow_references(simulation: Simulation, command: Command) -> None:
+    """`git update-ref --stdin` is told line by line which references to make, move or delete."""
+    told = command.frame.stdin.text
+    if told is None:
+        simulation.give_up(
+            "git changes references as it is told at run time", command.text, asks=True
+        )
+    for line in re.split(_LINE_ENDS, told or ""):
+        verb, _, reference = line.strip().partition(" ")
+        if verb == "delete":
+            simulation.note("git", ["update-ref", "-d", *reference.split()[:1]], command)
 
 
 def _follow_settings(simulation: Simulation, command: Command, scope: Scope) -> None:

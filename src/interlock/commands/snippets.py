@@ -34,6 +34,7 @@ _PROMPT_LINE: Final = r"(?m)^[ \t]{0,9}!([^\n=]{1,4096})$"
 """What Python's prompts give to a shell."""
 _DROPS: Final = r"(?i)(?:^|[/_.-])(?:drop|wipe|purge|truncate|destroy|nuke|delete_?all)[^/]{0,80}$"
 """Names of files of SQL that say what they do."""
+_HANDS_ON: Final = frozenset(("files", "filtered", "input"))
 _DEBUGGER_LINES: Final = (
     *("-ex", "-iex", "--ex", "--eval-command", "-eval-command", "-o", "-O", "--one-line"),
 )
@@ -187,12 +188,22 @@ def _run_sql_client(
     return UNSEEN if texts else None
 
 
+def _piped_files(simulation: Simulation) -> list[Word]:
+    """Return the files that the command in front of this one hands on: `cat drop.sql | psql`."""
+    before = simulation.commands[-2:-1]
+    hands_on = any(simulation.programs.of(each.program).prints in _HANDS_ON for each in before)
+    return before[0].invocation.operands if hands_on else []
+
+
 def _sql_in_files(
     simulation: Simulation, command: Command, client: SqlClient, scope: Scope
 ) -> list[str]:
     """Return what is known of the files that a client runs; their names may say enough."""
     files = command.invocation.all_values(*client.files)
-    for name in (*files, *(each.target for each in command.redirects if each.operator == "<")):
+    fed = [each.target for each in command.redirects if each.operator == "<"]
+    if command.frame.piped:
+        fed += _piped_files(simulation)
+    for name in (*files, *fed):
         if re.search(_DROPS, name.text):
             reason = f"by its name, `{name.text}` drops or deletes data"
             simulation.give_up(reason, command.text, asks=True)

@@ -21,7 +21,7 @@ from interlock.commands.programs.outputs import (
     unzip,
     zip_archive,
 )
-from interlock.commands.programs.places import HOME
+from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import (
@@ -59,6 +59,8 @@ _ONLY_TELLS_OF_A_PATCH: Final = (
 _OUTPUT_OPTIONS: Final = frozenset(
     "-o -out --out --output --output-file --outfile --out-file --result-file".split()
 )
+_LEAVES_KEYS: Final = "-l -y -e -i -F -R -H -B -L -Q -r -D -s -M -A -Y -k".split()
+"""With these `ssh-keygen` only tells, signs, or sees to other files than the keys."""
 _COPIES_ALL: Final = ("if=", "of=", "status=", "bs=")
 _PARTS: Final = "aa ab ac ad 00 01 02 03".split()
 """How the names end that `split` gives the first parts."""
@@ -425,6 +427,19 @@ def _converted(run: Execution) -> Iterator[Effect]:
     yield run.effect(EffectKind.OVERWRITE, output)
 
 
+def _key_pair(run: Execution) -> Iterator[Effect]:
+    """`ssh-keygen` writes a pair of keys; those with the usual names are somebody's already."""
+    if run.invocation.has(*_LEAVES_KEYS):
+        return
+    for file in run.invocation.all_values("-f"):
+        again = run.invocation.has("-p", "-c") or bool(run.stdin.text)
+        again = again or file.text.rpartition("/")[2].startswith("id_")
+        written = run.effect(EffectKind.OVERWRITE if again else EffectKind.APPEND, file)
+        if again or not written.places & CREDENTIAL:
+            # A new key may lie beside those that are there.
+            yield written
+
+
 def _fifo(run: Execution) -> Iterator[Effect]:
     """What a fifo will hold is written later."""
     for word in run.operands:
@@ -505,5 +520,6 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "unpack": _unpacked,
     "convert": _converted,
     "fifo": _fifo,
+    "key-pair": _key_pair,
 }
 """What an entry of a program may say under `files`."""

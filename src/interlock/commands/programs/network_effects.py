@@ -18,6 +18,7 @@ _CURL_DATA: Final = (
 _NETWORKS: Final = ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
 _CHECKOUTS: Final = frozenset(("checkout", "co", "export", "clone", "branch"))
 _PUTS: Final = frozenset(("put", "mput", "reput"))
+_HANDS_OVER: Final = frozenset(("send", "upload", "tx"))
 _STANDARD_INPUT: Final = frozenset(("-", ".", "/dev/stdin"))
 
 
@@ -213,6 +214,17 @@ def _openssl(run: Execution) -> Iterator[Effect]:
         yield _sent(run, run.operands[-1], run.stdin.labels)
 
 
+def _handed_over(run: Execution) -> Iterator[Effect]:
+    """`wormhole send file`: whoever has the code word fetches it."""
+    verb, *files = run.operands or [Word("")]
+    if verb.text in _HANDS_OVER:
+        labels = run.stdin.labels
+        for file in files:
+            labels |= run.file(file).labels
+        if labels:
+            yield _sent(run, files[0] if files else verb, labels)
+
+
 def is_address(text: str) -> bool:
     """Whether a word names something that lies elsewhere: an address, or `host:path`."""
     return ("://" in text and not text.startswith("file:")) or is_remote(text)
@@ -267,5 +279,6 @@ NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "openssl": _openssl,
     "tar": _tar,
     "look-up": _lookup,
+    "hand-over": _handed_over,
 }
 """What an entry of a program may say under `network`."""

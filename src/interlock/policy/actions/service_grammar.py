@@ -20,6 +20,11 @@ _ORDERED: Final = (
 )
 _STATED: Final = r"\b(?:state|status)[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z]{1,30})"
 _SWITCHED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}true"
+_OPENED: Final = (
+    r"\bvisibility[\"']?\s{0,9}[:=]\s{0,9}[\"']?public"
+    r"|\bprivate[\"']?\s{0,9}[:=]\s{0,9}[\"']?false"
+)
+"""What lays open to everybody what was not."""
 _DESTROYING: Final = frozenset(("DELETE", "PURGE"))
 _CHANGING: Final = frozenset(("PATCH", "PUT"))
 
@@ -176,6 +181,10 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return True
         verbs = self.delete_verbs
         if not request.is_local:
+            if request.method in _CHANGING and any(
+                re.search(_OPENED, body) for body in request.bodies
+            ):
+                return True
             # Nobody else depends on what this machine keeps for itself.
             verbs = verbs.union(
                 self.service_delete_verbs,

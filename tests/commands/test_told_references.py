@@ -1,0 +1,77 @@
+"""Lines and files that programs are told by: references, keys, and what is handed over."""
+
+import pytest
+
+from commands.lines import commands_in, effects_in, reasons_in
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param(
+            "git update-ref --stdin <<< 'delete refs/heads/x'",
+            ["git update-ref -d refs/heads/x"],
+            id="one",
+        ),
+        pytest.param(
+            r"printf 'create refs/a HEAD\ndelete refs/b\n' | git update-ref --stdin",
+            ["git update-ref -d refs/b"],
+            id="among-others",
+        ),
+        pytest.param("git update-ref --stdin <<< 'create refs/a HEAD'", [], id="none"),
+    ],
+)
+def test_what_git_is_told_to_delete_is_noted(line: str, expected: list[str]):
+    assert [each for each in commands_in(line) if " -d " in each] == expected
+
+
+def test_what_git_is_told_at_run_time_is_in_doubt():
+    assert "git changes references as it is told at run time" in reasons_in(
+        "git update-ref --stdin < told"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("ssh-keygen -f ~/.ssh/id_rsa", ["overwrite ~/.ssh/id_rsa"], id="usual-name"),
+        pytest.param("ssh-keygen -f k <<< y", ["overwrite k"], id="agreed-to"),
+        pytest.param("ssh-keygen -p -f k", ["overwrite k"], id="passphrase"),
+        pytest.param("ssh-keygen -f k", ["append k"], id="new"),
+        pytest.param("ssh-keygen -f ~/.ssh/deploy", [], id="beside-others"),
+        pytest.param("ssh-keygen -lf ~/.ssh/id_rsa", [], id="only-tells"),
+    ],
+)
+def test_keys_are_written_where_they_lie(line: str, expected: list[str]):
+    assert [each.partition(" in ")[0] for each in effects_in(line)] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "sends"),
+    [
+        pytest.param("wormhole send .env", True, id="a-secret"),
+        pytest.param("cat .env | croc send", True, id="flows-in"),
+        pytest.param("wormhole send a.txt", False, id="a-file"),
+        pytest.param("wormhole", False, id="nothing"),
+        pytest.param("wormhole receive 7-a-b", False, id="fetched"),
+    ],
+)
+def test_what_is_handed_over_is_sent(line: str, sends: bool):
+    assert any(each.startswith("send ") for each in effects_in(line)) is sends
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("cat drop.sql | psql", True, id="by-name"),
+        pytest.param("cat seed.sql | psql", False, id="another-name"),
+        pytest.param("ls drop.sql | psql", False, id="only-its-name"),
+    ],
+)
+def test_a_script_that_is_handed_on_counts_by_its_name(line: str, expected: bool):
+    told = any(each.startswith("by its name") for each in reasons_in(line))
+    assert told is expected
+
+
+def test_a_ruleset_that_is_only_checked_is_not_run():
+    assert commands_in("nft -c -f - <<< 'flush ruleset'") == ["nft -c -f -"]
