@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.commands.values.addresses import origin_of, origin_of_host
+from interlock.commands.values.addresses import origin_of, origin_of_host, origin_of_index
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,17 @@ def test_an_address_leads_where_its_host_is(word: str, expected: str):
 )
 def test_a_host_may_stand_without_its_scheme(word: str, expected: str):
     assert origin_of_host(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "origin"),
+    [
+        ("pypi.org", "official"),
+        ("evil.example", "foreign"),
+        ("evil.example/simple", "foreign"),
+        ("http://localhost:8080/simple", "local"),
+        ("requests", ""),
+    ],
+)
+def test_the_address_of_an_index_may_do_without_a_scheme(word: str, origin: str):
+    assert origin_of_index(word) == origin

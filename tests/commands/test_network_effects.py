@@ -101,10 +101,13 @@ def test_nothing_that_matters_leaves(line: str):
         ("wget -O /etc/x http://h", ["overwrite /etc/x in system+outside", "fetch http://h"]),
         ("wget --output-document=f http://h", ["overwrite f in project", "fetch http://h"]),
         ("scp a host:b", ["send host:b"]),
-        ("scp -r a host:b", ["send host:b, from archive"]),
+        ("scp -r a host:b", ["send host:b"]),
+        ("scp -r a me@10.0.0.5:b", ["send me@10.0.0.5:b"]),
+        ("scp -r a $HOST:b", ["send ?$HOST:b, from archive"]),
+        ("scp -r a h.example:b", ["send h.example:b, from archive"]),
         ("scp one:a two:b", ["send two:b"]),
-        ("rsync -a a rsync://h/m", ["send rsync://h/m, from archive"]),
-        ("rsync ./ rsync://h/m", ["send rsync://h/m, from archive"]),
+        ("rsync -a a rsync://h.example/m", ["send rsync://h.example/m, from archive"]),
+        ("rsync ./ rsync://h.example/m", ["send rsync://h.example/m, from archive"]),
         ("rsync a rsync://h/m", ["send rsync://h/m"]),
         ("scp a C:b", []),
         ("scp a dir/x:y", []),
@@ -119,8 +122,8 @@ def test_transfers(line: str, effects: list[str]):
     [
         ("rsync -a dist/ host:/srv", "send host:/srv"),
         ("scp -r build host:", "send host:"),
-        ("rsync -a dist/ src/ host:/srv", "send host:/srv, from archive"),
-        ("scp -r src host:", "send host:, from archive"),
+        ("rsync -a dist/ src/ h.example:/srv", "send h.example:/srv, from archive"),
+        ("scp -r src h.example:", "send h.example:, from archive"),
     ],
 )
 def test_a_folder_that_was_built_is_there_to_be_handed_out(line: str, sent: str):

@@ -500,3 +500,31 @@ def test_a_file_that_the_client_of_a_database_writes_is_one_of_this_machine(
 ):
     assert effects_in(line) == [written]
     assert not any(each.startswith("sql ") for each in commands_in(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("ls | xargs -p rm -f", ["delete ?* in project"]),
+        ("ls | xargs --interactive rm", ["delete ?* in project"]),
+        ("find . -name '*.py' -ok rm -f {} \\;", ["delete ./*.py in project, recursive"]),
+    ],
+)
+def test_what_asks_before_each_run_forces_nothing(line: str, effects: list[str]):
+    assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("fd -e pyc -X rm", "./*.pyc"),
+        ("fd __pycache__ -x rm -rf", "./__pycache__"),
+        ("fd -H __pycache__ src -x rm -rf {}", "src/__pycache__"),
+        # A pattern finds whatever holds it.
+        ("fd build -x rm -rf", "./*"),
+        ("fd old src -x rm -rf build", "src/*"),
+        ("fd -x rm", "./*"),
+    ],
+)
+def test_fd_finds_by_name_where_the_name_leaves_no_choice(line: str, target: str):
+    assert [each.split()[1] for each in effects_in(line)][-1] == target

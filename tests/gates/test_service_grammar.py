@@ -64,6 +64,11 @@ _HTTPS = "https://"
             id="powershell",
         ),
         pytest.param("curl -X POST localhost:9200/x/_close", "vendor.http-delete", id="local-mark"),
+        pytest.param("shipit build delete b1", "vendor.delete", id="a-workshop-word-as-noun"),
+        pytest.param("shipit users --yes delete-user u1", "vendor.delete", id="behind-a-switch"),
+        pytest.param("shipit --name x delete-user u1", "vendor.delete", id="behind-a-value"),
+        pytest.param("shipit -n delete-user u1", "vendor.delete", id="the-first-word"),
+        pytest.param("fastly list-item delete --id 1", "vendor.delete", id="a-looking-noun"),
     ],
 )
 def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: str):
@@ -73,6 +78,11 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
 @pytest.mark.parametrize(
     "line",
     [
+        pytest.param("shipit test DeleteUser", id="a-test-by-its-name"),
+        pytest.param("shipit test delete", id="the-last-word-of-a-test"),
+        pytest.param("shipit make component delete-dialog", id="what-is-made"),
+        pytest.param("shipit checks --only delete-user", id="the-value-of-an-option"),
+        pytest.param("aws sfn describe-execution --arn arn:purge:1", id="looks-at-a-name"),
         pytest.param("velero restore describe x", id="noun-that-is-looked-at"),
         pytest.param("wp cache flush", id="made-anew"),
         pytest.param("dokku cache:clear", id="made-anew-colon"),

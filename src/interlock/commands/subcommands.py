@@ -13,7 +13,13 @@ from msgspec.structs import replace
 from interlock.commands.console_scripts import follow_console
 from interlock.commands.git_settings import follow_git
 from interlock.commands.program_input import STANDARD_INPUT
-from interlock.commands.programs.file_effects import EXEC_ENDS, EXEC_FLAGS, found_by
+from interlock.commands.programs.file_effects import (
+    ASKING_FLAGS,
+    ASKS_BACK,
+    EXEC_ENDS,
+    EXEC_FLAGS,
+    found_by,
+)
 from interlock.commands.programs.program_tables import Interpreter, Program
 from interlock.commands.programs.scripts import (
     ran_by_call,
@@ -65,12 +71,16 @@ _SUBSCRIPT: Final = r"(?s)[A-Za-z_]\w*\[.*(?:\$\(|`)"
 _DO_SHELL_SCRIPT: Final = r'do (?:shell )?script\s++"((?:\\.|[^"\\])*+)'
 _JOINED: Final = r'"\s*&\s*"'
 _NUL_DIVIDES: Final = r"-[rtpxo]{0,9}0|--null$"
+_XARGS_ASKS: Final = r"-[0rtxo]{0,9}p|--interactive$"
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 
 
 def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """The words behind the options, with what flows in appended or put in place."""
     words, placeholder, divider = _xargs_command(command, simulation)
+    options = command.argv[1 : len(command.argv) - len(words)]
+    if any(re.match(_XARGS_ASKS, word.text) for word in options):
+        command = _asked(command)
     if not words:
         return Stream(command.frame.stdin.labels, command.frame.stdin.text)
     if placeholder and divider is None:
@@ -83,6 +93,11 @@ def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream
         argv = [_filled(word, placeholder, argument) for word in words]
         printed = simulation.run_words(argv, command, scope, via="xargs")
     return printed
+
+
+def _asked(command: Command) -> Command:
+    """Return the command as one that asks before each run of another."""
+    return replace(command, frame=command.frame.behind(ASKS_BACK))
 
 
 def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word], str, str | None]:
@@ -142,11 +157,12 @@ def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     for word in words:
         if word.text in EXEC_FLAGS:
             template = list(takewhile(lambda word: word.text not in EXEC_ENDS, words))
+            runner = _asked(command) if word.text in ASKING_FLAGS else command
             for below in found:
                 argv = [_filled(word, "{}", below) for word in template]
                 if template and template[0].text == "{}":
                     argv[0] = below
-                simulation.run_words(argv, command, scope, via="find")
+                simulation.run_words(argv, runner, scope, via="find")
     ending = "\0" if "-print0" in command.invocation.flags else "\n"
     return Stream(MANY, "".join([f"{word.text}{ending}" for word in found]), exact=False)
 
@@ -157,8 +173,17 @@ def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | 
     start = next((index for index, text in enumerate(texts) if text in _FD_EXEC_FLAGS), None)
     if start is None:
         return None
-    folder = command.invocation.operands[1:2] or [literal(".")]
-    below = Word(f"{folder[0].text.rstrip('/')}/*", known=folder[0].known, glob=True)
+    ending = command.invocation.value("-e", "--extension")
+    told = [word for word in command.invocation.operands if word in command.argv[:start]]
+    name, *folders = told or [literal("*")]
+    if ending is not None:
+        name = literal(f"*.{ending.text}")
+    elif name.text.isalpha() or not simulation.places.is_scratch(name.text):
+        # A pattern finds whatever holds it: `build` also `builder.py`, but `__pycache__` only that.
+        name = literal("*")
+    folder = folders[:1] or [literal(".")]
+    root = folder[0].text.rstrip("/")
+    below = Word(f"{root}/{name.text}", known=folder[0].known, glob=True)
     words = list(command.argv[start + 1 :])
     named = any("{}" in word.text for word in words)
     argv = [_filled(word, "{}", below) for word in words] + ([] if named else [below])

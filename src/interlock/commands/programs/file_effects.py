@@ -47,9 +47,12 @@ _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
 _DENIALS: Final = frozenset(("!", "-not"))
 _PACKS_AWAY: Final = {"tar": ("--remove-files",), "zip": ("-m", "--move"), "7z": ("-sdel",)}
 """Options with which an archiver deletes what it has packed."""
-EXEC_FLAGS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+ASKING_FLAGS: Final = frozenset(("-ok", "-okdir"))
+EXEC_FLAGS: Final = frozenset(("-exec", "-execdir")) | ASKING_FLAGS
 EXEC_ENDS: Final = frozenset((";", "\\;", "+"))
 """Between these stands the command that `find` runs."""
+ASKS_BACK: Final = "asks-back"
+"""What a command stands behind that is run only where a person says yes to each time."""
 FIND_OUTPUTS: Final = frozenset(("-fprint", "-fprint0", "-fprintf", "-fls"))
 _FIND_OPTIONS: Final = frozenset(("-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"))
 _APPLIES: Final = frozenset(("apply", "am"))
@@ -120,13 +123,15 @@ def _behind_outputs(words: Sequence[Word]) -> Iterator[Word]:
 def _remove(run: Execution) -> Iterator[Effect]:
     spread = "find" in run.command.frame.via
     recursive = run.invocation.has("-r", "-R", "--recursive") or spread
-    forced = run.invocation.has("-f", "--force")
-    asks_back = run.invocation.has("-i", "-I", "--interactive")
+    prompted = ASKS_BACK in run.command.frame.via
+    forced = run.invocation.has("-f", "--force") and not prompted
+    asks_back = prompted or run.invocation.has("-i", "-I", "--interactive")
     for word in run.operands:
         tree = recursive and (spread or not _is_one_file(word))
         if spread and _is_rubbish(word):
             tree = run.invocation.has("-r", "-R", "--recursive")
-        target = _named(word) if asks_back else _counted(_named(word))
+        name = _named(word)
+        target = replace(name, labels=name.labels & ~MANY) if asks_back else _counted(name)
         yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
 
 

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from interlock.commands.shell.provenance import UNSEEN, Stream
 from interlock.commands.shell.words import Word
 
-_WHOLE: Final = frozenset("--all --force --delete --prune --remove --recursive --dry --no".split())
+_WHOLE: Final = frozenset(
+    "--all --force --delete --prune --remove --recursive --dry --no --export".split()
+)
 """Options that mean themselves, although longer ones begin the same."""
 
 SHOWING: Final = frozenset("cat tee less more sort nl tac column".split())

@@ -143,6 +143,12 @@ def origin_of_host(word: str) -> str:
     return _of_host(host) if is_host and host != word else ""
 
 
+def origin_of_index(word: str) -> str:
+    """Return where an index of packages lies; its address may do without a scheme."""
+    origin = origin_of(word)
+    return origin_of_host(f"{word}/") if origin in {"", SHORTHAND} else origin
+
+
 def _of_host(given: str) -> str:
     """Return where a host leads, with its port or without."""
     host = given.lower() if given.startswith("[") else given.rpartition(":")[0] or given

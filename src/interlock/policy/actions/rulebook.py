@@ -12,7 +12,13 @@ from interlock.commands.programs.globs import WordSet
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.words import Word
-from interlock.commands.values.addresses import ELSEWHERE, SHORTHAND, origin_of, origin_of_host
+from interlock.commands.values.addresses import (
+    ELSEWHERE,
+    SHORTHAND,
+    origin_of,
+    origin_of_host,
+    origin_of_index,
+)
 from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
 
@@ -193,7 +199,8 @@ class Matcher:
         found: set[str] = set()
         if rule.origin_options and command.invocation.values:
             options = command.invocation.all_values(*rule.origin_options)
-            found.update(origin_of(word.text.lstrip("=")) for word in options)
+            leads_to = origin_of_index if rule.unless_origins else origin_of
+            found.update(leads_to(word.text.lstrip("=")) for word in options)
             found.discard(SHORTHAND)
         texts = operands[:1] if rule.only_first else operands
         addresses = [text for text in texts if "/" in text or ":" in text]

@@ -11,6 +11,11 @@ from interlock.policy.actions.service_requests import REQUESTERS, Request, reque
 
 _LOOKED_AT: Final = 5
 _SEPARATORS: Final = str.maketrans("-_.:", "    ")
+_LOOKING: Final = ("describe-", "list-", "get-", "lookup-", "simulate-", "head-")
+_SWITCHES: Final = frozenset(
+    "-y --yes -v --verbose -q --quiet -f --force --debug -d --no-color --json".split()
+)
+"""Options that take no value in most programs."""
 _PART_OF_NAME: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
 _MUTATED: Final = r"\b(_{0,2}[A-Za-z]\w{0,80})\s{0,9}[({]"
 _IN_FRONT_OF_QUERY: Final = r"[\s\"'{}:,=]|query|body"
@@ -55,6 +60,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     """Of the reading words those that make something: `restore create` restores."""
     acting_nouns: frozenset[str] = frozenset()
     """What is done by being made: `refunds create`."""
+    working_words: frozenset[str] = frozenset()
+    """Verbs of a workshop: what stands behind them is what they work on, `test DeleteUser`."""
     renewed_nouns: frozenset[str] = frozenset()
     """What is made anew when it is needed: caches."""
     renewing_verbs: frozenset[str] = frozenset()
@@ -114,12 +121,17 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             plain = text.lower()
             following = texts[index + 1].lower() if index + 1 < len(texts) else ""
             is_group = plain in nouns or (plain == "run" and service and self._is_verb(following))
-            if plain in harmless or (self._only_reads(plain) and not is_group):
+            reads = self._only_reads(plain) or self._looks_only(plain, following)
+            if plain in harmless or (reads and not is_group):
                 return None
             found = self._verb_in(text, service=service, behind=index > 0)
             if found in harmless or self._is_spared(found, texts[: index + 1]):
                 return None
-            if found is not None and not self._is_noun(found, following):
+            if found is None or self._is_noun(found, following):
+                pass
+            elif not service and self._is_worked_on(command, texts, index):
+                return None
+            else:
                 return found
             if service and following in self.making_words and self._acts(plain):
                 return plain
@@ -134,11 +146,27 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             token for text in texts for token in _tokens(text)
         )
 
+    def _is_worked_on(self, command: Command, texts: Sequence[str], index: int) -> bool:
+        """`generate component delete-dialog`, `test --filter DeleteTests` delete nothing."""
+        if index == 0:
+            return False
+        is_name = not (texts[index].isalnum() and texts[index].islower())
+        before = (text.lower() for text in texts[:index])
+        if (is_name or index + 1 == len(texts)) and not self.working_words.isdisjoint(before):
+            return True
+        words = [word.text for word in command.argv]
+        option = words[words.index(texts[index]) - 1]
+        return is_name and option[:1] == "-" and "=" not in option and option not in _SWITCHES
+
     def _only_reads(self, word: str) -> bool:
         """`list` and `releases:info` leave everything as it is."""
         if ":" in word:
             word = word.rpartition(":")[2]
         return word in self.reading_words
+
+    def _looks_only(self, word: str, following: str) -> bool:
+        """`describe-execution` looks, whatever the name of what it looks at."""
+        return word.startswith(_LOOKING) and not self._is_verb(following)
 
     def _is_noun(self, verb: str, following: str) -> bool:
         """`restore list` lists restores."""
