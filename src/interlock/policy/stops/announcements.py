@@ -15,7 +15,7 @@ import msgspec
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import waits_for_a_person
 from interlock.policy.stops.languages import announces_an_act, announces_its_end
-from interlock.policy.stops.phrases import one_of, opening, whole
+from interlock.policy.stops.phrases import Signs, one_of, opening
 
 
 class Intent(enum.Enum):
@@ -41,6 +41,8 @@ class Announcement(msgspec.Struct, frozen=True):
     because: str
     kind: Intent
 
+
+_SIGNS: Final = Signs()
 
 _ADVERBS: Final = r"(?:(?:now|also|first|next|then|still|just|quickly|again|only|therefore) )*"
 _WILL: Final = one_of("""
@@ -74,7 +76,7 @@ _DETERMINER: Final = (
     r"(?:(?:my|the|this|our|these|all|your|a|an|of|final|complete|completed|whole|full|working"
     r"|correct|corrected|updated|finished) )*"
 )
-_ENDS: Final = whole(
+_ENDS: Final = _SIGNS.whole(
     rf"(?:{_WILL}|i'm|i am|we're|i can|we can|i could|time to|ready to|now|next|finally|lastly"
     r"|need to|should|have to|want to|left is to)"
     r"(?: (?:now|also|just|then|first|finally|go ahead and|proceed to|directly|therefore|safely"
@@ -96,11 +98,6 @@ _ENDS: Final = whole(
     r"|conclusion|findings|report)"
     r")"
 )
-_SIGNS_OF_AN_END: Final = (
-    "submi", "hand", "turn", "deliver", "final", "finish", "complete", "completing", "conclu",
-    "close", "closing", "wrap", " end", "exit", "mark", "answer", "result", "summary", "report",
-    "respon", "finding",
-)  # fmt: skip
 _NOT_DOING: Final = one_of("""
     waiting, assuming, hoping, guessing, wondering, thinking, leaving, leaning, holding,
     looking forward, going with, keeping, stopping, finishing, sharing, asking, ending, missing,
@@ -134,8 +131,10 @@ _GERUNDS: Final = one_of("""
     rebuilding, restarting, regenerating, formatting, linting, staging, transferring, cancelling,
     canceling, booking, looking up, locating, identifying
 """)
-_FIRST_PERSON: Final = re.compile(
-    rf"\b(?:{_WILL} (?!(?:(?:now|also|just|then|first|briefly|quickly) )*{_NO_ACT})\w+"
+_FIRST_PERSON: Final = _SIGNS.add(
+    rf"\b(?:{_WILL} |(?:i'm|i am) |(?:i|we) (?:\w+ )*(?:need|have|want) to |i should |i can "
+    r"|next (?:step|task|thing|change) (?:is|will be) to )",
+    exactly=rf"\b(?:{_WILL} (?!(?:(?:now|also|just|then|first|briefly|quickly) )*{_NO_ACT})\w+"
     rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING}){_GERUNDS}"
     rf"|i {_ADVERBS}(?:need|have|want) to"
     r" (?!help|confirm|note|make sure|ensure|be\b|mention|thank|stress|emphasi|say\b|point"
@@ -146,11 +145,14 @@ _FIRST_PERSON: Final = re.compile(
     r" (?!decide\b|discuss\b|know\b)\w+"
     r"|^(?:so |now )?(?:the|my|our) next (?:step|task|thing|change) (?:is|will be) to \w+"
     rf"|i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
-    r"|use|proceed|start|begin|call|identify))\b"
+    r"|use|proceed|start|begin|call|identify))\b",
 )
-_AT_IT: Final = re.compile(rf"\b(?:i'm|i am) {_ADVERBS}{_GERUNDS}\b")
+_AT_IT: Final = _SIGNS.add(rf"\b(?:i'm|i am) {_ADVERBS}{_GERUNDS}\b")
 # Whatever its writer is at: less sure, for it may be said of what was decided.
-_AT_WORK: Final = re.compile(rf"\b(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING})\w{{3,}}ing\b")
+_AT_WORK: Final = _SIGNS.add(
+    rf"\b(?:i'm|i am) {_ADVERBS}\w{{3,}}ing\b",
+    exactly=rf"\b(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING})\w{{3,}}ing\b",
+)
 _NEXT_ACT: Final = opening(
     r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
     r"(?:now|next|next up|first|finally|lastly|also)[,:]? "
@@ -164,7 +166,7 @@ _TITLE: Final = opening(
     r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?: ?& ?\d+)?"
     r" ?[:\u2014\u2013-] ?\w+"
 )
-_STATES: Final = whole(
+_STATES: Final = _SIGNS.whole(
     one_of("""
     is, are, was, were, has, have, had, show, shows, take, takes, should, will, would, can, could,
     may, might, must, need, needs, require, requires, make, makes, give, gives, let, lets, mean,
@@ -173,17 +175,17 @@ _STATES: Final = whole(
     prevents, avoids, fixes, remains, uses, goes, feels, becomes
 """)
 )
-_VAGUE: Final = re.compile(
+_VAGUE: Final = _SIGNS.add(
     rf"\b(?:{_WILL}|i can(?: now)?|need to|i'm) {_ADVERBS}"
     r"(?:continu|proceed|resum|carry(?:ing)? on|go(?:ing)? on|mov(?:e|ing) on|keep(?:ing)? going"
     r"|press(?:ing)? on)"
 )
 _FOREIGN: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
 # What "we" do, or what is next to do, may be anybody's; "let's" is the writer's own word for it.
-_OWN: Final = re.compile(r"\b(?:i(?!')|i'll|let me|let's|lemme|let us|step|me)\b")
+_OWN: Final = _SIGNS.add(r"\bi(?:$|[^'\w])|\b(?:i'll|let me|let's|lemme|let us|step|me)\b")
 _MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
 # What depends on something else first, or is meant for another day, is not the next act.
-_LATER: Final = re.compile(
+_LATER: Final = _SIGNS.add(
     r"^(?:(?:and|but|then|so|also)[, ]+)?(?:once|when|whenever|if|should|in case|unless|until"
     r"|otherwise)\b"
     r"|\b(?:as soon as|every|future|always|from now on|going forward|next time|i hope)\b"
@@ -198,7 +200,7 @@ _REMARK: Final = opening(
     please bear, hold on, one moment, just a moment, stand by, give me
 """)
 )
-_PATIENCE: Final = re.compile(r"\b(?:hold on|wait|bear with me|moment)\b.{0,20}\bwhile i\b")
+_PATIENCE: Final = _SIGNS.add(r"\b(?:hold on|wait|bear with me|moment)\b.{0,20}\bwhile i\b")
 
 
 def announced(closing: Closing) -> Announcement | None:
@@ -227,8 +229,7 @@ def ends_itself(closing: Closing) -> bool:
     if closing.calls or not closing.sentences:
         return False
     plain = closing.sentences[-1].plain
-    may_end = any(sign in plain for sign in _SIGNS_OF_AN_END)
-    return (may_end and _ENDS.search(plain) is not None) or announces_its_end(plain)
+    return _ENDS.is_in(plain) or announces_its_end(plain)
 
 
 def unsaid(closing: Closing) -> Announcement | None:
@@ -245,7 +246,7 @@ def _from_last(last: Sentence) -> Announcement | None:
     acts = (
         _names_an_act(last)
         or (not last.is_item and _begins_an_act(last))
-        or _AT_WORK.search(last.plain) is not None
+        or _AT_WORK.is_in(last.plain)
     )
     return _announcement(last) if acts and not _is_put_off(last) else None
 
@@ -261,16 +262,12 @@ def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
 
 
 def _is_put_off(sentence: Sentence) -> bool:
-    return waits_for_a_person(sentence) or _LATER.search(sentence.plain) is not None
+    return waits_for_a_person(sentence) or _LATER.is_in(sentence.plain)
 
 
 def _names_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
-    return (
-        _FIRST_PERSON.search(plain) is not None
-        or ("while i" in plain and _PATIENCE.search(plain) is not None)
-        or announces_an_act(plain)
-    )
+    return _FIRST_PERSON.is_in(plain) or _PATIENCE.is_in(plain) or announces_an_act(plain)
 
 
 def _begins_an_act(sentence: Sentence) -> bool:
@@ -283,13 +280,13 @@ def _begins_an_act(sentence: Sentence) -> bool:
     return (
         is_statement
         and _DOING.match(plain) is not None
-        and not (_STATES.search(plain) or _FOREIGN.search(plain))
+        and not (_STATES.is_in(plain) or _FOREIGN.search(plain))
     )
 
 
 def _announcement(sentence: Sentence) -> Announcement:
     plain = sentence.plain
-    if _VAGUE.search(plain):
+    if _VAGUE.is_in(plain):
         return Announcement(sentence.said, "it says that it goes on", Intent.VAGUE)
     if _is_less_sure(plain):
         return Announcement(sentence.said, "its end says what is left to do", Intent.SHARED)
@@ -299,8 +296,8 @@ def _announcement(sentence: Sentence) -> Announcement:
 def _is_less_sure(plain: str) -> bool:
     """Tell whether what is announced may be somebody else's to do, or done already."""
     return not (
-        _OWN.search(plain)
-        or _AT_IT.search(plain)
+        _OWN.is_in(plain)
+        or _AT_IT.is_in(plain)
         or _DOING.match(plain)
         or _TITLE.match(plain)
         or announces_an_act(plain)

@@ -49,6 +49,7 @@ _STRING_OF_JSON: Final = re.compile(r'\\[nrt]|",?\s*"[\w ]{1,40}"\s*:\s*"?')
 # A line that goes on in the next one: it ends within a sentence, the next begins within it.
 _WRAPPED: Final = re.compile(r"\n(?=[a-z])(?<=[\w,;)'` ]\n)")
 # A sentence ends at a mark with a blank behind it; scripts that write without blanks need none.
+_PLAIN_END: Final = re.compile(r"[.!?][\"')\]*_]*\s+")
 _SENTENCE_END: Final = re.compile(
     r"[.!?\u2026\u061f\u037e\u3002\uff01\uff1f\uff0e][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
 )
@@ -58,6 +59,7 @@ _CALL: Final = re.compile(
     r"|<\|tool_call|\[/?tool_calls?\]|\naction input:|</[a-z]+_[a-z_]+>(?=\s*$)"
     r'|"(?:name|tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|tool_input)"\s*:'
 )
+_BEGINNINGS_OF_A_CALL: Final = ("<", "[", '"', "action input")
 _SIGNS_OF_A_CALL: Final = ("function", "invoke", "tool", "arguments", "action input", "</")
 # What is said of a call that was just written; anything else behind it is an answer.
 _REMARKS_ON_A_CALL: Final = ("this will", "this should", "please wait", "please hold", "once i")
@@ -68,15 +70,6 @@ _HANDING_IN: Final = (
     "task_done", "submit_answer", "submit_solution", "finish_task", "end_task", "mark_complete",
 )  # fmt: skip
 """What agents' frameworks call the act that hands the work in."""
-_SIGNS_OF_AN_END: Final = (
-    "submit",
-    "finish",
-    "final_answer",
-    "completion",
-    "complete",
-    "task_done",
-    "end_task",
-)
 _LAST_WORDS: Final = (
     "\nterminate",
     " terminate",
@@ -140,7 +133,7 @@ def closing_of(text: str | None) -> Closing:
         return Closing(is_silent=text is not None)
     end = tail[-_MOST_PROSE:].lower()
     said = _unwrapped(tail)
-    sentences = _last_sentences(_prose(said)[-_MOST_PROSE:])
+    sentences = _last_sentences(_prose(said, _MOST_PROSE))
     block = _last_block(said)
     is_command = block is not None and _is_command(block)
     return Closing(
@@ -158,7 +151,7 @@ def closing_of(text: str | None) -> Closing:
 
 def sentences_of(text: str | None) -> tuple[Sentence, ...]:
     """Return every sentence of the part that is read, for phrases that count anywhere."""
-    lines = _prose(_unwrapped(_tail(text))).split("\n")
+    lines = _prose(_unwrapped(_tail(text)), _MOST_READ).split("\n")
     return tuple([sentence for line in lines for sentence in _sentences_of_line(line)])
 
 
@@ -182,13 +175,13 @@ def _tail(text: str | None) -> str:
     return tail
 
 
-def _prose(tail: str) -> str:
-    """Return the text without code and without what it quotes line by line."""
+def _prose(tail: str, most: int) -> str:
+    """Return the end of the text, without code and without what it quotes line by line."""
     prose = _without_blocks(tail) if _FENCE in tail else tail
-    prose = straightened(prose)
     if ">" in prose:
         prose = _THOUGHT.sub("\n", _QUOTED_LINE.sub("", f"\n{prose}"))
-    return _WRAPPED.sub(" ", prose)
+    prose = straightened(prose[-most:])
+    return _WRAPPED.sub(" ", prose) if "\n" in prose else prose
 
 
 def _unwrapped(text: str) -> str:
@@ -270,18 +263,23 @@ def _sentences_of_line(line: str) -> list[Sentence]:
 
 def _pieces(line: str) -> list[str]:
     """Return a line cut behind the end of each sentence."""
+    if line.isascii() and not ("." in line[:-1] or "!" in line or "?" in line):
+        return [line.strip()]
     start, pieces = 0, list[str]()
-    for end in _SENTENCE_END.finditer(line):
+    # Plain text knows fewer marks, and is looked through faster.
+    for end in (_PLAIN_END if line.isascii() else _SENTENCE_END).finditer(line):
         pieces.append(line[start : end.end()].strip())
         start = end.end()
     return [*pieces, line[start:].strip()]
 
 
 def _plain(sentence: str) -> str:
-    plain = " ".join(sentence.lower().split())
+    plain = sentence.lower()
+    if "  " in plain or not plain.isprintable():
+        plain = " ".join(plain.split())
     if "`" in plain:
-        plain = _CODE.sub(_named, plain)
-    if '"' in plain or not plain.isascii():
+        plain = _CODE.sub(_named if _holds(plain, _HANDING_IN) else "code", plain)
+    if '"' in plain or "\u201c" in plain or "\u00ab" in plain:
         plain = _QUOTED.sub("quote", plain)
     return plain
 
@@ -297,12 +295,13 @@ def _hands_in(end: str) -> bool:
     block = _last_block(end)
     if (block is not None and _SUBMITS.match(block.strip())) or end.endswith(_LAST_WORDS):
         return True
-    return any(sign in end for sign in _SIGNS_OF_AN_END) and _CALLED_IN.search(end) is not None
+    may_call = "<" in end or '"' in end
+    return may_call and _holds(end, _HANDING_IN) and _CALLED_IN.search(end) is not None
 
 
 def _ends_with_a_call(end: str) -> bool:
     """Tell whether a call is the last thing that a message holds."""
-    if not any(sign in end for sign in _SIGNS_OF_A_CALL):
+    if not (_holds(end, _BEGINNINGS_OF_A_CALL) and _holds(end, _SIGNS_OF_A_CALL)):
         return False
     calls = list(_CALL.finditer(end))
     if not calls:
@@ -312,6 +311,11 @@ def _ends_with_a_call(end: str) -> bool:
     if last.group().startswith(("</", "[/")):
         return not behind or behind.startswith(_REMARKS_ON_A_CALL)
     return len(behind) <= _MOST_BEHIND_A_CALL and "\n\n" not in behind
+
+
+def _holds(text: str, signs: tuple[str, ...]) -> bool:
+    """Tell at little cost whether a longer look at a text is worth it."""
+    return any(sign in text for sign in signs)
 
 
 def _last_block(tail: str) -> str | None:

@@ -12,20 +12,22 @@ from typing import Final
 
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.languages import awaits_the_person, hands_over, runs_by_itself
-from interlock.policy.stops.phrases import one_of, whole
+from interlock.policy.stops.phrases import Signs, one_of
+
+_SIGNS: Final = Signs()
 
 _QUESTION_MARKS: Final = frozenset("?\u061f\uff1f\ufe56\u1367\u2047\u2048\u2049\u203d\u2753\u2754")
 _MARK_WITHIN_A_WORD: Final = "\u055e"
 _GREEK: Final = re.compile(r"[\u0370-\u03ff]")
 _GREEK_MARKS: Final = (";", "\u037e")
 # What may stand behind the mark: closing signs, and emoji.
-_SIGNS: Final = " \t\"')]}*_~\u201d\u00bb\ufe0f"
+_CLOSING: Final = " \t\"')]}*_~\u201d\u00bb\ufe0f"
 _EMOJI: Final = re.compile(r"[\s\u200d\ufe0f\u2600-\u2752\u2755-\u27bf\U0001f000-\U0001faff]+$")
 _NEAR_END: Final = 4
 _REMARKED: Final = 2
 
 # A question for leave to act stays open even if something is said after it.
-_FOR_LEAVE: Final = whole(
+_FOR_LEAVE: Final = _SIGNS.whole(
     one_of("""
     should i, should we, shall i, shall we, may i, can i, want me, would you like,
     would you prefer, would you rather, do you want, do you prefer, do you agree, could you,
@@ -34,8 +36,8 @@ _FOR_LEAVE: Final = whole(
     which of, which option, which approach, which would, which way
 """)
 )
-_ABOUT_THE_PERSON: Final = whole("you|your|you're|you'd")
-_TAKES_OVER: Final = whole("let me|let's|i'll|i will|i'm")
+_ABOUT_THE_PERSON: Final = _SIGNS.whole("you|your|you're|you'd")
+_TAKES_OVER: Final = _SIGNS.whole("let me|let's|i'll|i will|i'm")
 
 _HAND_OVERS: Final = one_of("""
     let me know, let us know, tell me, ping me, remind me, message me, feel free, up to you,
@@ -47,7 +49,7 @@ _HAND_OVERS: Final = one_of("""
     reply with, reply yes, reply no, reply quote, respond with, is there anything else,
     a?wait(?:ing)? (?:for |on |upon )?(?:you|your|confirmation|approval|(?:further )?instructions)
 """)
-_HANDING_OVER: Final = whole(_HAND_OVERS)
+_HANDING_OVER: Final = _SIGNS.whole(_HAND_OVERS)
 _NEEDED: Final = one_of("""
     you, your, the following, to know, more information, more details, some information,
     some details, some more information, some more details, a few details, a few more details,
@@ -69,15 +71,13 @@ _LAST_WORDS: Final = (
     r"|happy to (?:help|assist|make|add|do|adjust|walk)"
     r"|can(?:'t| ?not) (?:go on|continue|proceed) (?:until|unless|without)"
 )
-_ENDING: Final = whole(f"{_HAND_OVERS}|{_LAST_WORDS}")
+_ENDING: Final = _SIGNS.whole(f"{_HAND_OVERS}|{_LAST_WORDS}")
 # Whoever waits, and does not say for what, waits for the person.
-_AWAITING: Final = whole(
+_AWAITING: Final = _SIGNS.whole(
     r"(?:i'll|i will|i'm|i am|we'll|we will|we are|we're) (?:(?:now|just|then|also|happily) )*"
     r"(?:wait(?:ing)?|stand(?:ing)? by|hold(?:ing)? (?:here|off|on|for now)|pause here|pausing here"
     r"|be here|stop here and wait)|standing by|awaiting further"
 )
-_SIGNS_OF_WAITING: Final = ("wait", "stand", "hold", "paus", "be here")
-_SIGNS_OF_RUNNING: Final = ("still", "background", "wait", "i'll ", "i will ")
 # What goes on by itself: its end is waited for, and nobody is asked.
 _WORKER: Final = one_of("""
     it, this, that, they, these, both, all, everything, build, builds, tests, test, suite, suites,
@@ -90,7 +90,7 @@ _RUNNING: Final = one_of("""
     running, building, compiling, executing, downloading, uploading, installing, training,
     deploying, working, going, processing, in progress, under way, underway, in flight, queued
 """)
-_RUNS: Final = whole(
+_RUNS: Final = _SIGNS.whole(
     rf"(?:is|are|'s|'re|was|were) (?:(?:now|currently|also|all|both|already) )*still {_RUNNING}"
     rf"|still {_RUNNING}"
     rf"|{_WORKER} (?:(?:is|are|now|currently|still|also|will|keeps?|continues? to|should) )*"
@@ -117,18 +117,22 @@ _ASKED_TO: Final = re.compile(
     r"(?:i'll|i will|i can|we'll|we can)\b"
 )
 # A request, unless it only asks to be patient.
-_PLEASE: Final = re.compile(
-    r"(?<![\w-])(?:please|kindly)\b(?!-|,? (?:wait|hold|stand by|bear with|be patient|give me|allow"
-    r"|one moment|stay)\b)"
+_PLEASE: Final = _SIGNS.add(
+    r"please|kindly",
+    exactly=r"(?<![\w-])(?:please|kindly)\b(?!-|,? (?:wait|hold|stand by|bear with|be patient"
+    r"|give me|allow|one moment|stay)\b)",
 )
-_ON_THE_PERSON: Final = re.compile(
+_ON_THE_PERSON: Final = _SIGNS.add(
     r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|the moment"
+    r"|the minute) (?:\w+ ){0,2}?(?:you|confirmed|approved|have|get|receive|know|gather|can|hear"
+    r"|find|identify|verify)",
+    exactly=r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|the moment"
     r"|the minute) (?:\w+ ){0,2}?"
     r"(?:(?:you|you'd|you've|your)\b(?! are\b)|confirmed|approved)\b"
     r"|\b(?:once|after|as soon as|when) (?:i|we) (?:have|get|receive|know|gather|can|hear"
-    r"|(?:find|identify|verify) the)\b"
+    r"|(?:find|identify|verify) the)\b",
 )
-_THE_WRITER_ACTS: Final = whole("i|i'll|i'd|i'm|we|we'll|we'd|me")
+_THE_WRITER_ACTS: Final = _SIGNS.whole("i|i'll|i'd|i'm|we|we'll|we'd|me")
 
 
 def asked(closing: Closing) -> str | None:
@@ -149,7 +153,7 @@ def asked(closing: Closing) -> str | None:
 
 def waits_for_a_person(sentence: Sentence) -> bool:
     """Tell whether what a sentence announces depends on the person."""
-    return _ON_THE_PERSON.search(sentence.plain) is not None
+    return _ON_THE_PERSON.is_in(sentence.plain)
 
 
 def _head_of_list(sentences: tuple[Sentence, ...]) -> Sentence | None:
@@ -165,9 +169,9 @@ def _asks(sentence: Sentence) -> bool:
 
 def _is_question(sentence: Sentence) -> bool:
     """Tell whether a sentence ends with a question mark of its script."""
-    end = sentence.plain.rstrip(_SIGNS)
+    end = sentence.plain.rstrip(_CLOSING)
     if not end.isascii():
-        end = _EMOJI.sub("", end).rstrip(_SIGNS)
+        end = _EMOJI.sub("", end).rstrip(_CLOSING)
     if end.endswith(_GREEK_MARKS) and _GREEK.search(end):
         return True
     return end[-1:] in _QUESTION_MARKS or _MARK_WITHIN_A_WORD in end
@@ -176,10 +180,10 @@ def _is_question(sentence: Sentence) -> bool:
 def _hands_over(sentence: Sentence) -> bool:
     plain = sentence.plain
     return (
-        _ENDING.search(plain) is not None
-        or _is_request(plain)
+        _ENDING.is_in(plain)
+        or _PLEASE.is_in(plain)
         or hands_over(plain)
-        or (waits_for_a_person(sentence) and _THE_WRITER_ACTS.search(plain) is not None)
+        or (waits_for_a_person(sentence) and _THE_WRITER_ACTS.is_in(plain))
         or _ASKED_TO.match(plain) is not None
         or _waits_for_somebody(plain)
     )
@@ -187,18 +191,11 @@ def _hands_over(sentence: Sentence) -> bool:
 
 def _waits_for_somebody(plain: str) -> bool:
     """Tell whether it waits, and for nothing that ends by itself."""
-    waits = _holds(plain, _SIGNS_OF_WAITING) and _AWAITING.search(plain) is not None
-    return (waits or awaits_the_person(plain)) and not _runs(plain)
+    return (_AWAITING.is_in(plain) or awaits_the_person(plain)) and not _runs(plain)
 
 
 def _runs(plain: str) -> bool:
-    runs = _holds(plain, _SIGNS_OF_RUNNING) and _RUNS.search(plain) is not None
-    return runs or runs_by_itself(plain)
-
-
-def _holds(plain: str, signs: tuple[str, ...]) -> bool:
-    """Tell at little cost whether a longer look at a sentence is worth it."""
-    return any(sign in plain for sign in signs)
+    return _RUNS.is_in(plain) or runs_by_itself(plain)
 
 
 def waits_for_an_end(closing: Closing) -> str | None:
@@ -217,8 +214,8 @@ def _left_open(
     A choice of a list stays open whatever is said of it; any other question is the last one.
     """
     for question in reversed(questions):
-        about_them = question is before[-1] and _ABOUT_THE_PERSON.search(question.plain)
-        if (question.is_item or about_them) and not _TAKES_OVER.search(last.plain):
+        about_them = question is before[-1] and _ABOUT_THE_PERSON.is_in(question.plain)
+        if (question.is_item or about_them) and not _TAKES_OVER.is_in(last.plain):
             return question.said
     return None
 
@@ -226,7 +223,7 @@ def _left_open(
 def _asked_before(questions: Sequence[Sentence], before: Sequence[Sentence]) -> str | None:
     """Return the sentence shortly before the end that leaves the next move to the person."""
     for sentence in questions:
-        if _FOR_LEAVE.search(sentence.plain):
+        if _FOR_LEAVE.is_in(sentence.plain):
             return sentence.said
     # One look at all of them tells that most messages hand nothing over.
     if not _leaves_the_next_move("\n".join([each.plain for each in before])):
@@ -235,8 +232,4 @@ def _asked_before(questions: Sequence[Sentence], before: Sequence[Sentence]) -> 
 
 
 def _leaves_the_next_move(plain: str) -> bool:
-    return _HANDING_OVER.search(plain) is not None or _is_request(plain)
-
-
-def _is_request(plain: str) -> bool:
-    return ("please" in plain or "kindly" in plain) and _PLEASE.search(plain) is not None
+    return _HANDING_OVER.is_in(plain) or _PLEASE.is_in(plain)

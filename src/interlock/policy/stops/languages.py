@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 import msgspec
-import re2
 
-from interlock.policy.stops.phrases import one_of
+from interlock.policy.stops.phrases import Signs, one_of
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
@@ -414,7 +412,6 @@ _MARKERS: Final = frozenset(
 """Words that stand in nearly every sentence of a language that needs no other signs."""
 
 
-@lru_cache(maxsize=64)
 def _is_other(plain: str) -> bool:
     """Tell whether a sentence may be in one of these languages: most are English."""
     if _OTHER_LETTER.search(plain):
@@ -423,21 +420,19 @@ def _is_other(plain: str) -> bool:
     return not _MARKERS.isdisjoint(words.split())
 
 
+_SIGNS: Final = Signs()
+
+
 class _Said:
     """Finds what any of the languages says."""
 
     def __init__(self, part: Callable[[Language], str]) -> None:
         words = "|".join([_choices(part(each), " ") for each in _ALL if each.has_blanks])
         signs = "|".join([_choices(part(each), "") for each in _ALL if not each.has_blanks])
-        self._words = re2.compile(f"{_BEFORE_A_WORD}(?:{words}){_BEHIND_A_WORD}")
-        self._signs = re2.compile(signs)
+        self._sign = _SIGNS.add(f"{_BEFORE_A_WORD}(?:{words}){_BEHIND_A_WORD}|{signs}")
 
     def __call__(self, plain: str) -> bool:
-        if not _is_other(plain):
-            return False
-        if self._words.search(plain):
-            return True
-        return not plain.isascii() and self._signs.search(plain) is not None
+        return self._sign.is_in(plain) and _is_other(plain)
 
 
 _announces: Final = _Said(lambda each: each.announces)

@@ -64,5 +64,10 @@ def _is_code(text: str) -> bool:
     lines = [line for line in text.split("\n")[-_MOST_LINES:] if line.strip()]
     if len(lines) < _FEWEST_LINES:
         return False
-    code = sum(_CODE_LINE.match(line) is not None for line in lines)
-    return code >= _SHARE * len(lines) and not any(_SENTENCE.match(line) for line in lines)
+    # From the end on: what is said stands there, and a few such lines are enough to tell.
+    left = len(lines) - _SHARE * len(lines)
+    for line in reversed(lines):
+        left -= _CODE_LINE.match(line) is None
+        if left < 0 or _SENTENCE.match(line):
+            return False
+    return True

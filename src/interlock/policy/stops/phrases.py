@@ -19,12 +19,57 @@ def one_of(text: str) -> str:
     return "(?:" + "|".join([part.strip() for part in text.split(",") if part.strip()]) + ")"
 
 
-def whole(pattern: str) -> re2.Regexp[str]:
-    """Compile a pattern that finds whole words only; a hyphen is part of a word.
+class Signs:
+    """Patterns that are looked for all at once: one look at a sentence tells which it holds.
 
-    RE2 looks for all of a long list at once, where `re` tries one after the other.
+    A set for each module: RE2 forgets what it learnt of a set that is too large.
     """
-    return re2.compile(rf"(?:^|[^\pL\pN_-])(?:{pattern})(?:$|[^\pL\pN_])")
+
+    def __init__(self) -> None:
+        self._patterns: list[str] = []
+        self._set: re2.Set | None = None
+        # A sentence is asked about several times in a row.
+        self.found_in: Final = lru_cache(maxsize=8)(self._found_in)
+
+    def add(self, pattern: str, *, exactly: str | None = None) -> Sign:
+        """Take a pattern for RE2, and one for `re` where RE2 cannot say the whole of it."""
+        self._patterns.append(pattern)
+        return Sign(self, len(self._patterns) - 1, exactly)
+
+    def whole(self, pattern: str) -> Sign:
+        """Take a pattern that counts as whole words only; a hyphen is part of a word."""
+        return self.add(rf"(?:^|[^{_OF_WORDS}-])(?:{pattern})(?:$|[^{_OF_WORDS}])")
+
+    def _found_in(self, plain: str) -> list[int]:
+        if self._set is None:
+            self._set = re2.Set.SearchSet()
+            for pattern in self._patterns:
+                self._set.Add(pattern)
+            self._set.Compile()
+        return self._set.Match(plain) or []
+
+
+class Sign:
+    """One of them: it is not asked where it stands, only whether it does."""
+
+    def __init__(self, signs: Signs, index: int, exactly: str | None) -> None:
+        self._signs: Final = signs
+        self._index: Final = index
+        self._exactly: Final = None if exactly is None else re.compile(exactly)
+
+    def is_in(self, plain: str) -> bool:
+        """Tell whether a sentence in lower case holds it."""
+        if self._index not in self._signs.found_in(plain):
+            return False
+        return self._exactly is None or self._exactly.search(plain) is not None
+
+
+# Letters and digits by the blocks that hold them: RE2 takes long over the exact classes.
+_OF_WORDS: Final = (
+    r"\w\x{aa}\x{b5}\x{ba}\x{c0}-\x{1fff}\x{2c00}-\x{2dff}\x{3040}-\x{d7ff}\x{f900}-\x{fdff}"
+    r"\x{fe70}-\x{fefc}\x{ff10}-\x{ff19}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{ff66}-\x{ffdc}"
+    r"\x{10000}-\x{1efff}\x{20000}-\x{3ffff}"
+)
 
 
 def opening(pattern: str) -> re.Pattern[str]:
@@ -65,6 +110,8 @@ def mentioned(phrases: tuple[str, ...], text: str) -> str | None:
 
 def _found(phrases: tuple[str, ...], text: str) -> list[re.Match[str]]:
     """Return every place of a phrase; most texts hold none, which a plain look tells fast."""
+    if not phrases:
+        return []
     plain, pattern = _compiled(phrases)
     if not any(phrase in text for phrase in plain):
         return []

@@ -36,8 +36,12 @@ def report_share(text: str | None, closing: Closing) -> float:
     parts = (
         sum([length >= each for each in _LONG])
         + min(_MOST_SET, len(_SET.findall((text or "")[-_READ:])))
-        + 2 * (not _REPORTED.isdisjoint(words) or any(sign in end for sign in _SIGNS))
+        + 2 * (not _REPORTED.isdisjoint(words) or _is_signed(end))
         + 2 * (not _TO_THE_READER.isdisjoint(words))
         + end.endswith(("!", "\uff01"))
     )
     return parts / _PARTS
+
+
+def _is_signed(end: str) -> bool:
+    return not end.isascii() and any(sign in end for sign in _SIGNS)

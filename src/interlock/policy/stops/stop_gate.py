@@ -37,7 +37,7 @@ from interlock.policy.stops.announcements import (
 )
 from interlock.policy.stops.closing_text import Closing, Sentence, closing_of, sentences_of
 from interlock.policy.stops.handover import asked, waits_for_an_end
-from interlock.policy.stops.phrases import mentioned, said, whole
+from interlock.policy.stops.phrases import Signs, mentioned, said
 from interlock.policy.stops.provider_errors import ProviderError, provider_error
 from interlock.policy.stops.report_form import report_share
 
@@ -203,14 +203,21 @@ def _content_intent(context: StopContext, read: _Read, settings: Stops) -> Signa
     if intent is None:
         because = "it announces no next action" if context.text else "there is no text"
         return _score(StopSignal.CONTENT_INTENT, 0, because)
-    points = {
-        Intent.ACT: settings.points_intent,
-        Intent.OPEN_END: settings.points_open_end,
-        Intent.SILENCE: settings.points_silence,
-        Intent.SHARED: settings.points_shared_intent,
-        Intent.VAGUE: settings.points_vague_intent,
-    }[intent.kind]
-    return _score(StopSignal.CONTENT_INTENT, points, intent.because)
+    return _score(StopSignal.CONTENT_INTENT, _points_of(intent.kind, settings), intent.because)
+
+
+def _points_of(kind: Intent, settings: Stops) -> int:
+    match kind:
+        case Intent.ACT:
+            return settings.points_intent
+        case Intent.OPEN_END:
+            return settings.points_open_end
+        case Intent.SILENCE:
+            return settings.points_silence
+        case Intent.SHARED:
+            return settings.points_shared_intent
+        case Intent.VAGUE:
+            return settings.points_vague_intent
 
 
 def _form(context: StopContext, read: _Read, settings: Stops) -> SignalScore:
@@ -241,7 +248,7 @@ def _intent(
 def _intent_by_phrases(sentences: Sequence[Sentence], settings: Stops) -> Announcement | None:
     """Return the first sentence that says a continue phrase, unless one says it is complete."""
     found: Announcement | None = None
-    for sentence in sentences:
+    for sentence in sentences if settings.continue_phrases else ():
         if said(settings.completion_phrases, sentence.plain):
             return None
         if found is None:
@@ -272,14 +279,12 @@ def _score(signal: StopSignal, points: int, because: str) -> SignalScore:
 
 
 _NEAR_END: Final = 2
-_REFUSAL: Final = whole(
+_REFUSAL: Final = Signs().whole(
     r"(?:i|we|i'm|i am|we are) (?:can't|cannot|can not|won't|will not|unable to|not able to)"
     r" (?:help|assist|comply|do (?:that|this)|fulfill?|engage in|take part|provide (?:that|this))"
     r"|i (?:must|have to) (?:decline|refuse)"
 )
 
-
-_SIGNS_OF_A_REFUSAL: Final = ("can", "won't", "not", "unable", "decline", "refuse")
 _Vetoed = tuple[StopVeto, str]
 
 
@@ -326,7 +331,7 @@ def _refused(context: StopContext, closing: Closing) -> _Vetoed | None:
     if context.finish_reason is FinishReason.CONTENT_FILTER:
         return StopVeto.REFUSED, "the model refused, or its answer was filtered"
     last = closing.sentences[-1].plain if closing.sentences else ""
-    if any(sign in last for sign in _SIGNS_OF_A_REFUSAL) and _REFUSAL.search(last):
+    if _REFUSAL.is_in(last):
         said = one_line(closing.sentences[-1].said)
         return StopVeto.REFUSED, f"the model refused: `{said}`"
     return None
