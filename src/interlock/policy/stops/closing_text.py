@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, cast
 
 import msgspec
 
-from interlock.policy.stops.output_text import is_output
+from interlock.policy.stops.output_text import is_fenced, is_output
 
 _MOST_READ: Final = 4_000
 _MOST_PROSE: Final = 1_500
 _MOST_OF_A_LINE: Final = 600
+_CUT_OF_A_LINE: Final = 240
 _ENOUGH_SENTENCES: Final = 4
 _MOST_SENTENCES: Final = 12
 _MOST_BEHIND_A_CALL: Final = 600
@@ -152,7 +154,7 @@ def closing_of(text: str | None) -> Closing:
 def sentences_of(text: str | None) -> tuple[Sentence, ...]:
     """Return every sentence of the part that is read, for phrases that count anywhere."""
     lines = _prose(_unwrapped(_tail(text)), _MOST_READ).split("\n")
-    return tuple([sentence for line in lines for sentence in _sentences_of_line(line)])
+    return tuple([sentence for line in lines for sentence in _sentences_of_line(line, _MOST_READ)])
 
 
 def straightened(text: str) -> str:
@@ -168,16 +170,17 @@ def _tail(text: str | None) -> str:
     tail = (text or "")[-_MOST_READ:].rstrip()
     while tail.endswith(_UNSHOWN):
         tail = tail[: -len(_UNSHOWN)].rstrip()
-    try:
-        tail.encode()
-    except UnicodeEncodeError:
-        return _HALF_CHARACTER.sub("\ufffd", tail)
+    if not tail.isascii():
+        try:
+            tail.encode()
+        except UnicodeEncodeError:
+            return _HALF_CHARACTER.sub("\ufffd", tail)
     return tail
 
 
 def _prose(tail: str, most: int) -> str:
     """Return the end of the text, without code and without what it quotes line by line."""
-    prose = _without_blocks(tail) if _FENCE in tail else tail
+    prose = _without_blocks(tail) if is_fenced(tail) else tail
     if ">" in prose:
         prose = _THOUGHT.sub("\n", _QUOTED_LINE.sub("", f"\n{prose}"))
     prose = straightened(prose[-most:])
@@ -229,9 +232,9 @@ def _without_blocks(text: str) -> str:
 
 
 def _breaks_off(tail: str) -> bool:
-    if tail.rstrip("*_ ").endswith(_COLONS):
+    last_line = tail[tail.rfind("\n") + 1 :]
+    if last_line.rstrip("*_ ").endswith(_COLONS):
         return True
-    last_line = tail.rpartition("\n")[2]
     return "#" in last_line and _HEADING.match(last_line) is not None
 
 
@@ -239,7 +242,7 @@ def _last_sentences(prose: str) -> tuple[Sentence, ...]:
     """Return the last sentences, oldest first; a list at the end comes with what introduces it."""
     found: list[Sentence] = []
     for line in reversed(prose.split("\n")):
-        found.extend(reversed(_sentences_of_line(line[-_MOST_OF_A_LINE:])))
+        found.extend(reversed(_sentences_of_line(line[-_MOST_OF_A_LINE:], _CUT_OF_A_LINE)))
         if len(found) >= _ENOUGH_SENTENCES and not (
             found[-1].is_item and len(found) < _MOST_SENTENCES
         ):
@@ -247,30 +250,31 @@ def _last_sentences(prose: str) -> tuple[Sentence, ...]:
     return tuple(reversed(found[:_MOST_SENTENCES]))
 
 
-def _sentences_of_line(line: str) -> list[Sentence]:
+def _sentences_of_line(line: str, cut: int) -> list[Sentence]:
+    """Return the sentences of a line; what comes before the part that is cut may be left whole."""
     if not _HAS_WORD.search(line):
         return []
     item = _ITEM.match(line)
     rest = line[item.end() :] if item else line
     if "**" in rest or "__" in rest or "#" in rest:
         rest = _MARKS.sub("", rest)
-    pieces = [piece for piece in _pieces(rest) if _HAS_WORD.search(piece)]
+    pieces = [piece for piece in _pieces(rest, cut) if _HAS_WORD.search(piece)]
     return [
         Sentence(piece, _plain(piece), item is not None, index == 0)
         for index, piece in enumerate(pieces)
     ]
 
 
-def _pieces(line: str) -> list[str]:
-    """Return a line cut behind the end of each sentence."""
+def _pieces(line: str, cut: int) -> list[str]:
+    """Return a line cut behind the end of each sentence, if enough of them lie in its end."""
     if line.isascii() and not ("." in line[:-1] or "!" in line or "?" in line):
         return [line.strip()]
-    start, pieces = 0, list[str]()
     # Plain text knows fewer marks, and is looked through faster.
-    for end in (_PLAIN_END if line.isascii() else _SENTENCE_END).finditer(line):
-        pieces.append(line[start : end.end()].strip())
-        start = end.end()
-    return [*pieces, line[start:].strip()]
+    mark = _PLAIN_END if line.isascii() else _SENTENCE_END
+    ends = [end.end() for end in mark.finditer(line, max(0, len(line) - cut))]
+    if len(ends) <= _ENOUGH_SENTENCES and len(line) > cut:
+        ends = [end.end() for end in mark.finditer(line)]
+    return [line[start:end].strip() for start, end in pairwise([0, *ends, len(line)])]
 
 
 def _plain(sentence: str) -> str:

@@ -41,11 +41,16 @@ def is_output(tail: str, *, says_nothing: bool) -> bool:
 
     `says_nothing` is whether nothing stands beside its fenced blocks.
     """
-    if _FENCE in tail:
+    if is_fenced(tail):
         return says_nothing and _language(tail) not in _DATA
     if tail[:1] == "{":
         return False
     return _was_printed(tail.lstrip()) or _is_code(tail)
+
+
+def is_fenced(text: str) -> bool:
+    """Tell whether there is a fence; a single character is found many times faster."""
+    return "`" in text and _FENCE in text
 
 
 def _language(tail: str) -> str:
@@ -61,7 +66,7 @@ def _was_printed(text: str) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    lines = [line for line in text.split("\n")[-_MOST_LINES:] if line.strip()]
+    lines = [line for line in text.rsplit("\n", _MOST_LINES)[-_MOST_LINES:] if line.strip()]
     if len(lines) < _FEWEST_LINES:
         return False
     # From the end on: what is said stands there, and a few such lines are enough to tell.

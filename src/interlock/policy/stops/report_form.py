@@ -35,12 +35,16 @@ def report_share(text: str | None, closing: Closing) -> float:
     length = len(text or "")
     parts = (
         sum([length >= each for each in _LONG])
-        + min(_MOST_SET, len(_SET.findall((text or "")[-_READ:])))
+        + min(_MOST_SET, _set_lines((text or "")[-_READ:]))
         + 2 * (not _REPORTED.isdisjoint(words) or _is_signed(end))
         + 2 * (not _TO_THE_READER.isdisjoint(words))
         + end.endswith(("!", "\uff01"))
     )
     return parts / _PARTS
+
+
+def _set_lines(end: str) -> int:
+    return len(_SET.findall(end)) if "\n" in end else 0
 
 
 def _is_signed(end: str) -> bool:
