@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from interlock.commands.values.addresses import ELSEWHERE, origin_of_host
+from interlock.commands.values.addresses import ELSEWHERE, origin_of_index
 
 _LINES: Final = frozenset(
     (
@@ -93,6 +93,5 @@ def installs_from_elsewhere(name: str, value: str) -> bool:
     """Whether the value makes programs install from an index that is not an official one."""
     if name.upper() not in _INDEXES:
         return False
-    # With a slash behind it, a host is known without a scheme as well.
-    origins = {origin_of_host(f"{each}/") for each in re.split(_BETWEEN_INDEXES, value)}
-    return not origins.isdisjoint(ELSEWHERE)
+    origins = map(origin_of_index, re.split(_BETWEEN_INDEXES, value))
+    return not ELSEWHERE.isdisjoint(origins)

@@ -11,7 +11,7 @@ from interlock.commands.programs.places import SCRATCH
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, LOGIN, REMOTE, Stream
 from interlock.commands.shell.words import Word, labels_of
-from interlock.commands.values.addresses import LOCAL, origin_of
+from interlock.commands.values.addresses import LOCAL, NEIGHBOUR, origin_of
 
 _CURL_DATA: Final = (
     "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"
@@ -140,7 +140,8 @@ def _copier(run: Execution) -> Iterator[Effect]:
     recursive = run.invocation.has("-r", "-a", "--recursive", "--archive", "--dirs")
     recursive = recursive or any(source.text.endswith(("/", ".")) for source in sources)
     # Who copies to a machine of the own network, or one that only the own settings name, stays in.
-    recursive = recursive and origin_of(f"at@{destination.text.rpartition('@')[2]}") != LOCAL
+    host = origin_of(f"at@{destination.text.rpartition('@')[2]}")
+    recursive = recursive and host not in {LOCAL, NEIGHBOUR}
     labels = 0
     for source in sources:
         if not is_remote(source.text):
