@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.programs.globs import GlobSet, WordSet
+from interlock.commands.programs.globs import GlobSet, WordSet, may_fit
 
 _PATHS = st.lists(
     st.sampled_from(["a", "ab", "b", ".env", ".ssh", "x.pem", "é", "a\nb", "?", ""]), max_size=4
@@ -100,3 +100,16 @@ def test_a_star_in_a_word_is_anything(glob: str, matching: str, other: str | Non
 def test_an_empty_set_matches_nothing():
     assert not GlobSet([]).matches("")
     assert not WordSet([]).matches("")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "may"),
+    [
+        pytest.param("r[mn]", True, id="class"),
+        pytest.param("r?", True, id="any-letter"),
+        pytest.param("r[no]", False, id="other-class"),
+        pytest.param("[" * 33, True, id="more-than-anybody-reads"),
+    ],
+)
+def test_what_is_too_long_to_be_read_may_stand_for_any_name(pattern: str, may: bool):
+    assert may_fit("rm", pattern) is may

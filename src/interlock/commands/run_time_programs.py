@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from interlock.commands.programs.globs import may_fit
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Programs
 from interlock.commands.shell.scope import OWN_PROGRAM
 from interlock.commands.shell.words import Word, literal
@@ -65,7 +65,7 @@ def bare_name(head: Word, versioned: frozenset[str]) -> str:
     """Return a program's plain name; empty when only the run decides it."""
     if head.glob:
         pattern = head.text.rpartition("/")[2]
-        return next((name for name in _FEARED if fnmatchcase(name, pattern)), "")
+        return next((name for name in _FEARED if may_fit(name, pattern)), "")
     if not head.known and "$" in head.text.rpartition("/")[2]:
         return ""
     return _last_name(head.text, versioned)
@@ -90,7 +90,7 @@ def own_program(argv: Sequence[Word]) -> str | None:
     """Return Interlock's own program, where a glob may stand for it and a decision follows."""
     if not argv[0].glob or not may_decide(argv):
         return None
-    return OWN_PROGRAM if fnmatchcase(OWN_PROGRAM, argv[0].text.rpartition("/")[2]) else None
+    return OWN_PROGRAM if may_fit(OWN_PROGRAM, argv[0].text.rpartition("/")[2]) else None
 
 
 def is_only_variables(text: str) -> bool:

@@ -19,7 +19,9 @@ _SHAPE: Final = re.compile(
     r"|(?P<folder>[^*?[]*/)\*\*"
 )
 _CACHED: Final = 4096
-_WILD: Final = re.compile(r"\[(.).*?\]|[*?]")
+_WILD: Final = re.compile(r"\[.[^\]]{0,64}\]|[*?]")
+_MOST_CLASSES: Final = 32
+"""So many classes of letters nobody writes, and to read more of them takes its time."""
 _TELLING: Final = 2
 _TELLING_ALONE: Final = 4
 """How many letters of a name have to be written out for it to say anything: in a folder, alone."""
@@ -91,7 +93,12 @@ def may_name(pattern: str, globs: Sequence[str]) -> str | None:
 def _fits(glob: str, pattern: str) -> bool:
     # What begins with a wildcard never stands for a hidden name.
     hidden = glob[:1] == "." and pattern[:1] != "."
-    return glob == pattern or (not hidden and fnmatchcase(_plain(glob), pattern))
+    return glob == pattern or (not hidden and may_fit(_plain(glob), pattern))
+
+
+def may_fit(name: str, pattern: str) -> bool:
+    """Tell whether a pattern as a shell reads it may stand for a name; too long a one may."""
+    return pattern.count("[") > _MOST_CLASSES or fnmatchcase(name, pattern)
 
 
 def _plain(glob: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
 _STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*+"
 _AWK_TERM: Final = rf"(?:{_STRING}|\$\w{{1,20}}|(?!getline\b|printf?\b)[A-Za-z_]\w{{0,40}}+(?!\())"
-_AWK_VALUE: Final = rf"{_AWK_TERM}(?:[ \t]{{0,9}}{_AWK_TERM})*+"
+_AWK_VALUE: Final = rf"{_AWK_TERM}(?:[ \t]{{0,9}}{_AWK_TERM}){{0,64}}+"
 _AWK_FORMAT: Final = rf"sprintf\s{{0,9}}\(\s{{0,9}}{_STRING}"
 _AWK_SYSTEM: Final = rf"\bsystem\s{{0,9}}\(\s{{0,9}}({_AWK_VALUE}(?=\s{{0,9}}\))|{_AWK_FORMAT})?"
 _AWK_GETLINE: Final = rf"({_AWK_VALUE})\)?\s{{0,9}}\|&?\s{{0,9}}getline"
@@ -32,9 +32,9 @@ _SED_TEXT: Final = frozenset("aicrRbtT:")
 _SED_REST: Final = r"[^\n]*"
 _MAKE_SHELL: Final = r"\$[({]shell\s+|!="
 _EDITOR_SHELL: Final = (
-    r"(?m)(?:^|[|:\s\"'])(?:sil(?:ent)?!?\s+)?(?:\d*[,%.$\d]*\s*)?"
-    r"(?:(?:r(?:ead)?|w(?:rite)?|t(?:e|erminal))\s*)?!(.+)"
-    r"|(?m:^)\s*t(?:e|erm|erminal)\s+(\S.*)"
+    r"(?m)(?:^|[|:\s\"'])(?:sil(?:ent)?!?\s{1,9})?(?:[,%.$\d]{1,20}\s{0,9})?"
+    r"(?:(?:r(?:ead)?|w(?:rite)?|t(?:e|erminal))\s{0,9})?!(.+)"
+    r"|^[ \t]{0,9}t(?:e|erm|erminal)[ \t]{1,9}(\S.*)"
 )
 _EDITOR_CALLS: Final = (
     r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
