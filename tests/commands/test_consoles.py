@@ -60,3 +60,26 @@ def test_a_framework_runs_nothing_but_in_its_consoles(line: str):
 
 def test_what_flows_into_a_console_keeps_its_origin():
     assert "execute standard input, from remote" in effects_in("curl a.example/x | rails console")
+
+
+@pytest.mark.parametrize(
+    ("line", "drops"),
+    [
+        pytest.param("sqlite3 :memory: 'DROP TABLE x'", False, id="in-memory"),
+        pytest.param("echo 'DROP TABLE x' | sqlite3 /tmp/a.db", False, id="temporary"),
+        pytest.param("sqlite3 app.db 'DROP TABLE x'", True, id="a-file-that-stays"),
+        pytest.param("sqlite3 'DROP TABLE x'", False, id="no-statement"),
+        pytest.param("psql /tmp/x -c 'DROP TABLE x'", True, id="a-server"),
+        pytest.param("duckdb -c 'DROP TABLE x'", True, id="no-name"),
+        pytest.param(
+            "sqlite3 :memory: \"ATTACH 'app.db' AS a; DROP TABLE x\"", True, id="attached"
+        ),
+        pytest.param("sqlite3 -cmd '.open a.db' :memory: 'DROP TABLE x'", True, id="opened-before"),
+    ],
+)
+def test_data_that_nobody_keeps_may_be_dropped(line: str, drops: bool):
+    assert ("sql drop table x" in commands_in(line)) is drops
+
+
+def test_a_temporary_database_may_still_run_no_programs():
+    assert "rm -rf x" in commands_in("sqlite3 /tmp/a.db '.shell rm -rf x'")

@@ -269,3 +269,36 @@ def test_help_behind_an_operand_or_code_may_be_none(line: str):
 )
 def test_a_work_tree_that_the_line_has_added_is_taken_away_without_force(line: str, forced: bool):
     assert command_in(line, "git").invocation.has("-f", "--force") is forced
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("Remove-Item -Recurse src", ["delete src in project, recursive, forced"]),
+        (
+            "powershell -c 'ri -r -fo .\\src, .\\build'",
+            [
+                "delete ./src in project, recursive, forced",
+                "delete ./build in scratch+project, recursive, forced",
+            ],
+        ),
+        ("Remove-Item -Recurse -WhatIf src", []),
+        ("Remove-Item -Recurse src -Exclude *.md", ["delete src in project, recursive, forced"]),
+        (
+            "pwsh -c 'gci src | Remove-Item -Recurse'",
+            ["delete ?$_ in unknown, recursive, forced, from unknown-file"],
+        ),
+        ("pwsh -c 'gci src | Remove-Item'", []),
+        ("pwsh -c 'ri $env:TEMP\\x'", ["delete ?$TEMP/x in temp"]),
+        (
+            "cmd /c 'rd /s /q %USERPROFILE%'",
+            ["delete ?$HOME in home, recursive, forced, from unknown-file"],
+        ),
+        ("cmd /c 'del /s/q *.obj'", ["delete *.obj in project"]),
+        ("del /q *.py", ["delete *.py in project, from many"]),
+        ("rmdir /s /q src", ["delete src in project, recursive, forced"]),
+        ("rmdir src", ["delete src in project"]),
+    ],
+)
+def test_windows_has_words_of_its_own_for_removing(line: str, effects: list[str]):
+    assert effects_in(line) == effects

@@ -19,6 +19,14 @@ _FOREIGN_VALUES: Final = (
     *("-executionpolicy", "-ep", "-windowstyle", "-version", "-inputformat", "-outputformat"),
     *("-configurationname", "-workingdirectory", "-psconsolefile"),
 )
+_FOREIGN_NAME: Final = r"(?i)\$env:(\w{1,60})|%(\w{1,60})%"
+_FOREIGN_PLACES: Final = {
+    "USERPROFILE": "$HOME",
+    "HOMEPATH": "$HOME",
+    "SYSTEMROOT": "C:/Windows",
+    "WINDIR": "C:/Windows",
+    "SYSTEMDRIVE": "C:",
+}
 _FOREIGN_EVAL: Final = r"(?i)\b(?:iex|invoke-expression)\b|&\s{0,9}\(\[scriptblock\]"
 _FOREIGN_FETCH: Final = (
     r"(?i)\b(?:iwr|irm|curl|wget|invoke-(?:webrequest|restmethod)|download(?:string|data|file))\b"
@@ -99,7 +107,13 @@ def _run_foreign(simulation: Simulation, command: Command, line: str, scope: Sco
         simulation.note("code", ["socket-shell"], command)
     if re.search(_FOREIGN_EVAL, line) and re.search(_FOREIGN_FETCH, line):
         simulation.note_execution(unknown("what it fetched"), REMOTE, command)
-    simulation.run_line(line, command, scope)
+    simulation.run_line(re.sub(_FOREIGN_NAME, _own_name, line.replace("\\", "/")), command, scope)
+
+
+def _own_name(found: re.Match[str]) -> str:
+    """Return how a shell here would write the same variable."""
+    name = (found[1] or found[2]).upper()
+    return _FOREIGN_PLACES.get(name, f"${name}")
 
 
 def _joined(words: Sequence[Word]) -> str:

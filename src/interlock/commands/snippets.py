@@ -13,7 +13,7 @@ from interlock.commands.code.code_values import Call
 from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.console_scripts import follow_escapes
 from interlock.commands.program_input import STANDARD_INPUT
-from interlock.commands.programs.places import CREDENTIAL
+from interlock.commands.programs.places import CREDENTIAL, OWN, TEMP
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
 from interlock.commands.run_time_programs import may_decide
@@ -26,6 +26,10 @@ from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
 
 _EMBEDDED: Final = frozenset(("sqlite3", "sqlite", "duckdb"))
+_BEFORE: Final = ("-cmd", "-init")
+_TO_DATA: Final = frozenset(
+    (SqlKind.DROP, SqlKind.TRUNCATE, SqlKind.DELETE_ALL, SqlKind.UPDATE_ALL, SqlKind.ALTER_DROP)
+)
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 UNREAD: Final = "unread"
 """What an interpreter's language is called that is not understood."""
@@ -288,7 +292,10 @@ SNIPPET_WAYS: Final[dict[str, Callable[[Simulation, Command, Scope], None]]] = {
 def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scope) -> None:
     """Note what SQL would do to the data."""
     simulation.budget.read(len(text))
+    passing = _is_passing(simulation, text, command, scope)
     for operation in operations_in(text):
+        if passing and operation.kind in _TO_DATA:
+            continue
         if _saves(operation, command):
             _note_save(simulation, operation.target, command, scope)
             continue
@@ -296,6 +303,18 @@ def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scop
         if operation.kind is SqlKind.EXECUTE:
             inside = scope.outside()
             simulation.run_nested(operation.target, inside, command.frame, via="sql")
+
+
+def _is_passing(simulation: Simulation, text: str, command: Command, scope: Scope) -> bool:
+    """Whether the data lies in memory or a temporary file, and nothing else is attached."""
+    invocation = command.invocation
+    if command.program not in _EMBEDDED or not invocation.operands or invocation.has(*_BEFORE):
+        return False
+    name = invocation.operands[0].text
+    temporary = simulation.places.at(name, scope) & (TEMP | OWN) == TEMP
+    return (
+        (temporary or name == ":memory:") and "attach" not in text.lower() and ".open" not in text
+    )
 
 
 def _saves(operation: SqlOperation, command: Command) -> bool:

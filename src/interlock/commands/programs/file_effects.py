@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import pairwise
@@ -39,7 +40,7 @@ from interlock.commands.shell.provenance import (
     emptiness,
     part_of,
 )
-from interlock.commands.shell.words import Word, quoted
+from interlock.commands.shell.words import Word, quoted, unknown
 
 _DRY_RUNS: Final = {"rsync": ("-n", "--dry-run"), "aws": ("--dryrun",)}
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
@@ -67,18 +68,22 @@ _LEAVES_KEYS: Final = "-l -y -e -i -F -R -H -B -L -Q -r -D -s -M -A -Y -k".split
 _COPIES_ALL: Final = ("if=", "of=", "status=", "bs=")
 _PARTS: Final = "aa ab ac ad 00 01 02 03".split()
 """How the names end that `split` gives the first parts."""
+_SWITCHES: Final = r"(?:/\w(?::\S*)?)+|/\?"
+_WITH_VALUE: Final = ("-e", "-i", "-fi", "-cr", "-st")
+"""How options of `Remove-Item` begin that take a word which names nothing to be removed."""
 _STARTS_OF_WAYS: Final = frozenset("/~$")
 _SOME_FILE: Final = "…"
 """How a file is written whose name only the run decides."""
 _FILE_ENDINGS: Final = frozenset(
-    "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak".split()
+    "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak xml hcl"
+    " html css pdf png jpg svg ini cfg conf sh map whl jar exe".split()
 )
 
 _FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN
 """What is true of everything that is made of something."""
 _RUBBISH: Final = frozenset(
     "o obj lo a gcda gcno d orig rej bak tmp temp log swp swo pid aux toc fls out prof tsbuildinfo"
-    " pyc pyo class coverage".split()
+    " pyc pyo class coverage pdb ilk idb".split()
 )
 """How files end that nobody would miss."""
 
@@ -161,6 +166,36 @@ def _is_one_file(target: Word) -> bool:
     """`rm -rf package-lock.json` deletes one file, not a tree."""
     _, dot, ending = target.text.rpartition("/")[2].rpartition(".")
     return bool(dot) and not target.glob and target.known and ending in _FILE_ENDINGS
+
+
+def _remove_item(run: Execution) -> Iterator[Effect]:
+    """`del /s`, `rd /s`, `Remove-Item -Recurse`: options of Windows are words like others."""
+    recursive = False
+    targets: list[Word] = []
+    words = iter(run.words)
+    for word in words:
+        text = word.text.lower()
+        if text.startswith("-wh"):
+            return
+        if text[:1] == "-" or re.fullmatch(_SWITCHES, text):
+            recursive = recursive or text.startswith(("-r", "/s")) or "/s" in text
+            if text.startswith(_WITH_VALUE):
+                next(words, None)
+        else:
+            parts = filter(None, word.text.split(","))
+            targets += [replace(word, text=part) for part in parts]
+    if recursive and not targets:
+        targets.append(unknown("$_"))
+    for target in targets:
+        tree = recursive and not _is_rubbish(target)
+        yield run.effect(EffectKind.DELETE, _counted(_named(target)), recursive=tree, forced=tree)
+
+
+def _remove_folder(run: Execution) -> Iterable[Effect]:
+    """`rmdir` removes what is empty, but on Windows a tree with `/s` or `-Recurse`."""
+    if any(word.text[:2].lower() in {"/s", "-r"} for word in run.words):
+        return _remove_item(run)
+    return run.effects(EffectKind.DELETE, map(_named, run.operands))
 
 
 def _shred(run: Execution) -> Iterator[Effect]:
@@ -497,6 +532,8 @@ def _install(run: Execution) -> Iterator[Effect]:
 
 FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove": _remove,
+    "remove-item": _remove_item,
+    "remove-folder": _remove_folder,
     "unlink": lambda run: run.effects(EffectKind.DELETE, map(_named, run.operands)),
     "shred": _shred,
     "truncate": lambda run: run.effects(

@@ -15,11 +15,14 @@ from interlock.commands.shell.words import Word
 
 LOADERS: Final = frozenset(("export", "env"))
 """Programs that make variables of the words they are given."""
-_HAND_ON: Final = frozenset("cat grep egrep head tail sort uniq tac nl".split())
+_HAND_ON: Final = frozenset("cat grep egrep head tail sort uniq tac nl tr cut rev".split())
 """Filters that show what they read, or a part of it, and do nothing else with it."""
 
 _COUNTERS: Final = frozenset(("wc", "test"))
 _COUNTS: Final = ("-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches")
+_CONTEXT: Final = (
+    "-A", "-B", "-C", "--after-context", "--before-context", "--context", "--passthru",
+)  # fmt: skip
 _VARIABLES: Final = re.compile(r"\.env(?:$|\.[\w.-]+$|rc$)|.+\.env$")
 """Files of one `NAME=value` in each line, by their base names."""
 _CLASS: Final = (
@@ -27,9 +30,19 @@ _CLASS: Final = (
 )
 _NAMES_ONLY: Final = re.compile(rf"\^(?:(?:{_CLASS}|\\w|\w)(?:[*+?]|\\\+)?)+(?:=|\(\?==\))?")
 """A pattern that begins with the line and ends at the first `=`."""
-_NAME: Final = r"\^?\\?\(\[\^=\](?:[*+]|\\\+)\\?\)"
+_NAME: Final = rf"\^?\\?\({_CLASS}(?:[*+]|\\\+)\\?\)"
 _CUTS_VALUE: Final = re.compile(r"s([/|,#@:])=\.[*+]\$?\1[^\\&]*\1[gp]*")
 _KEEPS_NAME: Final = re.compile(rf"s([/|,#@:]){_NAME}=\.[*+]\$?\1\\1[^\\&]*\1[gp]*")
+_KEEPS_TO_THE_FILE: Final = re.compile(
+    r"(?:/(?:[^/\\]|\\.)*/|\d+|\$)?(?:[dq]|s([/|,#@:])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gI\d]*)"
+)
+"""A change or a deletion of lines that writes nowhere else and runs nothing."""
+_PUBLIC: Final = re.compile(
+    r"\^\\?\(?(?:(?:(?:[A-Z0-9]+_)*(?:PORT|HOST|HOSTNAME|ENV|MODE|LEVEL|DEBUG|REGION|ZONE|VERSION|TZ|"
+    r"TIMEZONE|LANG|LOCALE|TIMEOUT|ENABLED|DOMAIN|BUCKET|DRIVER|MODEL|PROVIDER)(?:\\?\||(?=\\?\)|=)))+\\?\)?="
+    r"|(?:(?:NEXT|NUXT|EXPO)_PUBLIC|VITE|REACT_APP|GATSBY|PUBLIC)_\w*).*"
+)
+"""Names whose values are no secret: settings, and what every browser is sent."""
 _AWK_RULES: Final = re.compile(r"(?:[^{};\n]*\{[^{}]*\}[\s;]*)+")
 _AWK_TELLS_MORE: Final = re.compile(r"\$(?!1(?!\d))|\bprint\s*(?:[;}]|$)|\b(?:FS|getline|system)\b")
 
@@ -57,10 +70,14 @@ def without_handed_on(effects: Sequence[Effect], commands: Sequence[Command]) ->
         stages.append(stage)
         if not stage.frame.piped:
             break
+    texts = {stage.text for stage in stages}
     return [
         each
         for each in effects
-        if each.command not in stages or not withholds_values(last.invocation, each.target)
+        if not (
+            each.command in stages or (each.command.program == "<" and each.command.text in texts)
+        )
+        or not withholds_values(last.invocation, each.target)
     ]
 
 
@@ -83,11 +100,13 @@ def loaded(effects: Sequence[Effect], commands: Sequence[Command]) -> list[Effec
 
 
 def _search(invocation: Invocation) -> bool:
+    if invocation.has("-f", "--file", "-v", "--invert-match", *_CONTEXT):
+        return False
     patterns = invocation.all_values("-e", "--regexp") or invocation.operands[:1]
-    return (
-        invocation.has("-o", "--only-matching")
-        and not invocation.has("-f", "--file")
-        and all(_NAMES_ONLY.fullmatch(each.text) for each in patterns)
+    only_names = invocation.has("-o", "--only-matching")
+    return all(
+        (only_names and _NAMES_ONLY.fullmatch(each.text)) or _PUBLIC.fullmatch(each.text)
+        for each in patterns
     )
 
 
@@ -105,9 +124,15 @@ def _cut(invocation: Invocation) -> bool:
 
 def _sed(invocation: Invocation) -> bool:
     scripts = invocation.all_values("-e", "--expression") or invocation.operands[:1]
+    if invocation.has("-i", "--in-place"):
+        return all(_KEEPS_TO_THE_FILE.fullmatch(each.text) for each in scripts)
     return len(scripts) == 1 and any(
         cuts.fullmatch(scripts[0].text) for cuts in (_CUTS_VALUE, _KEEPS_NAME)
     )
+
+
+def _compare(invocation: Invocation) -> bool:
+    return invocation.has("-q", "--brief")
 
 
 def _awk(invocation: Invocation) -> bool:
@@ -127,4 +152,5 @@ _WAYS: Final[dict[str, Callable[[Invocation], bool]]] = {
     **dict.fromkeys(("awk", "gawk", "mawk"), _awk),
     **dict.fromkeys(("sed", "gsed"), _sed),
     "cut": _cut,
+    "diff": _compare,
 }
