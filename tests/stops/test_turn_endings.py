@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from interlock.model.stop import EvidenceKind, LastEvent, StopDecision, StopOutcome, StopVeto
 from interlock.policy.config.stop_section import DEFAULT
 from stops.contexts import a_stop, decided, goes_on, some_evidence
-from stops.turn_endings import Ending, Kind, endings
+from stops.turn_endings import Ending, Kind, endings, written
 
 ENDINGS = tuple(dict.fromkeys(endings()))
 
@@ -58,6 +58,45 @@ def test_questions_and_offers_are_never_sent_on_before_any_tool_was_used() -> No
     ]
 
     assert sent == []
+
+
+IN_ANY_CHAT = pytest.mark.parametrize("event", [LastEvent.TOOL_RESULT, LastEvent.USER_MESSAGE])
+
+
+@IN_ANY_CHAT
+@pytest.mark.parametrize("kind", [Kind.FINISHED, Kind.ASKS, Kind.RUNS])
+def test_every_end_that_was_written_down_is_taken_for_what_it_is(
+    kind: Kind, event: LastEvent
+) -> None:
+    # What is the person's to do may be taken for a request.
+    right = {kind, Kind.ASKS} if kind is Kind.FINISHED else {kind}
+
+    assert [
+        text
+        for text in written(kind.value)
+        if kind_of(decided(text, last_event=event)) not in right
+    ] == []
+
+
+def test_every_unfinished_end_that_was_written_down_is_sent_on() -> None:
+    assert [text for text in written("unfinished") if not goes_on(text)] == []
+
+
+@IN_ANY_CHAT
+def test_every_error_of_a_provider_that_was_written_down_is_one(event: LastEvent) -> None:
+    passing = [decided(text, last_event=event) for text in written("passing")]
+    stays = [decided(text, last_event=event) for text in written("stays")]
+
+    assert {each.outcome for each in passing} == {StopOutcome.WAITS}
+    assert {each.veto for each in stays} == {StopVeto.AWAITING_USER}
+    assert all("the provider" in each.reason for each in (*passing, *stays))
+
+
+def test_the_written_ends_are_many_and_none_is_there_twice() -> None:
+    kinds = ("finished", "asks", "runs", "unfinished", "passing", "stays")
+    texts = [text for kind in kinds for text in written(kind)]
+
+    assert len(texts) == len(set(texts)) >= 300
 
 
 STATEMENTS = [

@@ -129,6 +129,12 @@ def _grammars() -> Mapping[str, Grammar]:
     return {"English": _english(), **msgspec.toml.decode(text, type=dict[str, Grammar])}
 
 
+def written(kind: str) -> tuple[str, ...]:
+    """Return the ends that were written down one by one, of one kind."""
+    text = Path(__file__).with_name("turn_texts.toml").read_text()
+    return msgspec.toml.decode(text, type=dict[str, tuple[str, ...]])[kind]
+
+
 def endings() -> Iterator[Ending]:
     """Yield every end of a turn."""
     for language, grammar in _grammars().items():

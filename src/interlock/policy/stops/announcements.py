@@ -46,17 +46,17 @@ _SIGNS: Final = Signs()
 
 _ADVERBS: Final = r"(?:(?:now|also|first|next|then|still|just|quickly|again|only|therefore) )*"
 _WILL: Final = one_of("""
-    let me, let's, let us, lemme, i'll, i will, i shall, i'm going to, i am going to, we'll,
-    we will, we're going to
+    let me, let's, let us, lemme, i'll, i will, i shall, we'll, we will, we're going to,
+    (?:i'm|i am) (?:(?:now|just|then|also|first) )?going to
 """)
 # "Let me" and "I'll" are no act where one of these follows: it is said, left or over already.
 _NO_ACT: Final = one_of(r"""
     know\b, summari[sz]e, recap, explain, clarify, conclude, answer\b, discuss\b, present\b,
     share\b, give you, provide you, provide a, provide the, be\b, end\b, stop\b, wait\b, hold\b,
-    rest\b, leave\b, not\b, never\b, wrap\b, finish here, finish this, finish the interaction,
+    rest\b, leave\b, not\b, wrap (?:\w+ )?up\b, finish here, finish this, finish the interaction,
     finish the task, finish the conversation, close this, close the conversation, mark this task,
     mark the task, mark this issue, mark the issue, consider this, consider the task, remember\b,
-    keep you, keep that, keep this, keep it, keep an eye, need your, need to know, have to ask,
+    keep (?!\w+ing\b), need (?!to\b), need to know, have to ask, call it\b,
     ask\b, focus on understanding, hand over, stand by, pause here, say\b, note\b, mention\b,
     need to wait, be waiting, follow the, follow your, keep in mind, bear that, break\b,
     consider\b, suppose\b, imagine\b, assume\b, walk\b, cover\b, see (?:in|you|how it goes)\b,
@@ -83,10 +83,12 @@ _ENDS: Final = _SIGNS.whole(
     r"|be|to|going to|move on to|we|i|can|will|should|confidently|officially))*,? "
     r"(?:"
     rf"(?:submit|submitting|hand in|handing in|turn in|turning in|deliver|delivering)"
+    r"(?: up| off)?"
     rf"(?: {_DETERMINER}{_WORK}\b| ?$|[.!:\x{{2026}},;]"
     r"| via\b| using\b| by\b| with\b| to complete\b| as\b)"
+    rf"|(?:hand|handing|turn|turning) {_DETERMINER}{_WORK} in\b"
     rf"|(?:finali[sz]e|finali[sz]ing|finish|finishing|complete|completing|conclude|concluding"
-    rf"|close|closing|wrap|wrapping|end|ending|exit|exiting)"
+    rf"|close|closing|wrap|wrapping|end|ending|exit|exiting)(?: up| out| off)?"
     rf"(?: {_DETERMINER}{_WORK}\b| ?$|[.!:\x{{2026}},;]"
     r"| by submitting\b| by handing\b| by providing\b)"
     rf"|mark(?:ing)? {_DETERMINER}(?:\w+ )?(?:as )?(?:complete|completed|done|resolved|finished)"
@@ -98,10 +100,17 @@ _ENDS: Final = _SIGNS.whole(
     r"|conclusion|findings|report)"
     r")"
 )
+# Unless more follows: what is marked as done may be a part, what is posted somewhere an act.
+_GOES_ON: Final = _SIGNS.add(
+    r"\b(?:done|complete|completed|resolved|finished),? and (?:(?:then|now|also|let me|i'll) )*"
+    r"(?:move|start|check|proceed|continue|begin|go|run|work|look|turn|switch|take|fix|write|pick)\b"
+    r"|\b(?:post|share|write|send|save)\b.*\b(?:summary|report|findings|results?)\b"
+    r" (?:to (?:the|a|an|our|his|her|their|#|quote|code)|in (?:the|a|code))"
+)
 _NOT_DOING: Final = one_of("""
     waiting, assuming, hoping, guessing, wondering, thinking, leaving, leaning, holding,
-    looking forward, going with, keeping, stopping, finishing, sharing, asking, ending, missing,
-    seeing, getting, marking this task, marking the task
+    looking forward, going with, going to, keeping, stopping, finishing, sharing, asking, ending,
+    missing, seeing, getting, marking this task, marking the task
 """)
 _ACTS: Final = one_of("""
     add, analyze, analyse, apply, build, call, capture, change, check, clean, clear, close,
@@ -127,9 +136,9 @@ _GERUNDS: Final = one_of("""
     extracting, wiring, tracing, tightening, patching, editing, comparing, confirming, gathering,
     collecting, validating, cleaning, migrating, merging, rebasing, restoring, reverting, setting,
     preparing, drafting, rewriting, grepping, downloading, processing, querying, exploring,
-    examining, debugging, reproducing, computing, folding, mapping, pinning, going to, digging,
+    examining, debugging, reproducing, computing, folding, mapping, pinning, digging,
     rebuilding, restarting, regenerating, formatting, linting, staging, transferring, cancelling,
-    canceling, booking, looking up, locating, identifying
+    canceling, booking, looking up, locating, identifying, working on
 """)
 _FIRST_PERSON: Final = _SIGNS.add(
     rf"\b(?:{_WILL} |(?:i'm|i am) |(?:i|we) (?:\w+ )*(?:need|have|want) to |i should |i can "
@@ -137,7 +146,8 @@ _FIRST_PERSON: Final = _SIGNS.add(
     exactly=rf"\b(?:{_WILL} (?!(?:(?:now|also|just|then|first|briefly|quickly) )*{_NO_ACT})\w+"
     rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING}){_GERUNDS}"
     rf"|i {_ADVERBS}(?:need|have|want) to"
-    r" (?!help|confirm|note|make sure|ensure|be\b|mention|thank|stress|emphasi|say\b|point"
+    r" (?!help|confirm (?:with|that|whether|if|a few|some|your?)\b|note|make sure|ensure|be\b"
+    r"|mention|thank|stress|emphasi|say\b|point"
     r"|highlight|admit|clarify|warn|apologi|add that|ask\b|know\b|hear\b|see your|wait|stop|flag\b"
     r"|explain|share\b|tell\b|decline|have your|have you|you\b)\w+"
     rf"|i should {_ADVERBS}(?!note|mention|be\b|have\b|point)\w+"
@@ -147,7 +157,7 @@ _FIRST_PERSON: Final = _SIGNS.add(
     rf"|i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
     r"|use|proceed|start|begin|call|identify))\b",
 )
-_AT_IT: Final = _SIGNS.add(rf"\b(?:i'm|i am) {_ADVERBS}{_GERUNDS}\b")
+_AT_IT: Final = _SIGNS.add(rf"\b(?:i'm|i am) {_ADVERBS}(?:going to|{_GERUNDS})\b")
 # Whatever its writer is at: less sure, for it may be said of what was decided.
 _AT_WORK: Final = _SIGNS.add(
     rf"\b(?:i'm|i am) {_ADVERBS}\w{{3,}}ing\b",
@@ -161,9 +171,33 @@ _NEXT_ACT: Final = opening(
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
 )
-_DOING: Final = opening(rf"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*{_GERUNDS}")
+_DOING: Final = opening(
+    r"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*"
+    r"(?!looking (?:good|great|fine|solid|better|nice|right|forward))"
+    rf"(?:going to|{_GERUNDS})(?! (?:complete|completed|done|finished|successful)\b)"
+)
+# A word in -ed that takes an object is a verb: "moving it up saved one query" tells what was.
+_TOLD: Final = _SIGNS.add(
+    r"ed (?:the|an?|one|two|it|this|that|these|most|all|my|our|your|its|their|us|me|you)\b"
+)
+# What stands behind a finding and has no verb of its own: "; fixing it now", "on to the third".
+_AT_ITS_END: Final = _SIGNS.add(
+    rf"(?:;|\x{{2014}}|\x{{2013}}| -|, so) (?:now |still )?{_GERUNDS}"
+    r"(?: (?:it|them|this|that|these|those|both)"
+    r"| with the (?:rest|others|next|remaining|second|third)(?: \w+)?)?"
+    r"(?: (?:now|again|next|first|too|as well))*"
+    r"[.!\x{2026}]*$"
+    r"|(?:^|[;,.!\x{2014}\x{2013}-] |and |so |now )on to (?:the|step|part|phase|task|number|item"
+    r"|#?\d)"
+    r"|^(?:(?:ok|okay|sure|right|alright)[,.!] )*(?:i'm )?on it\b[^,;]{0,8}$"
+)
+_NEXT_UP: Final = opening(
+    r"(?:(?:ok|okay|good|great|right|so|and|alright)[,.!:]? )*"
+    r"(?:(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:)) (?:the|step|part|code)"
+    r"|(?:now|next)[,:]? (?:for )?the [\w-]+[.:]?$)"
+)
 _TITLE: Final = opening(
-    r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?: ?& ?\d+)?"
+    r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?: ?(?:&|/|of) ?\d+)?"
     r" ?[:\u2014\u2013-] ?\w+"
 )
 _STATES: Final = _SIGNS.whole(
@@ -172,7 +206,9 @@ _STATES: Final = _SIGNS.whole(
     may, might, must, need, needs, require, requires, make, makes, give, gives, let, lets, mean,
     means, help, helps, work, works, keep, keeps, cost, costs, does, did, do, depends, seems,
     lead, leads, cause, causes, allow, allows, ensure, ensures, improve, improves, reduces,
-    prevents, avoids, fixes, remains, uses, goes, feels, becomes
+    prevents, avoids, fixes, remains, uses, goes, feels, becomes, enables, disables, opens, returns,
+    creates, removes, adds, increases, speeds, breaks, saves, solves, resolves, sets, gets, puts,
+    brings, happens, won't, doesn't, isn't, aren't, can't, cannot, wouldn't, didn't
 """)
 )
 _VAGUE: Final = _SIGNS.add(
@@ -188,9 +224,18 @@ _MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
 _LATER: Final = _SIGNS.add(
     r"^(?:(?:and|but|then|so|also)[, ]+)?(?:once|when|whenever|if|should|in case|unless|until"
     r"|otherwise)\b"
-    r"|\b(?:as soon as|every|future|always|from now on|going forward|next time|i hope)\b"
+    r"|\b(?:as soon as|always|from now on|going forward|next time|i hope|tomorrow|tonight"
+    r"|on every"
+    r"|(?:every|each) (?:time|day|week|month|morning|hour|run|commit|push|build|release|session)"
+    r"|in (?:the )?future|future (?:runs?|sessions?|messages?|replies|responses|requests?|chats?"
+    r"|conversations?)|next (?:week|month|year|quarter|sprint|release|version|chapter|section"
+    r"|lesson|episode|article|session))\b"
     r"|\bif (?:we|you) (?:want|need|like|decide|choose)\b"
     r"|\b(?:will|to|can|would|could|this|that|which) let (?:us|me)\b"
+)
+# What sums up tells what is left, and not what is done next.
+_LABEL: Final = re.compile(
+    r"(?:in )?(?:summary|conclusion|status|note|outcome|tl;?dr|bottom line) ?:"
 )
 # A closing remark on the act that the sentence before announces.
 _REMARK: Final = opening(
@@ -200,7 +245,9 @@ _REMARK: Final = opening(
     please bear, hold on, one moment, just a moment, stand by, give me
 """)
 )
-_PATIENCE: Final = _SIGNS.add(r"\b(?:hold on|wait|bear with me|moment)\b.{0,20}\bwhile i\b")
+_PATIENCE: Final = _SIGNS.add(
+    r"\b(?:hold|wait|bear with me|moment|second|minute|stand by)\b.{0,20}\bwhile i\b"
+)
 
 
 def announced(closing: Closing) -> Announcement | None:
@@ -213,6 +260,8 @@ def announced(closing: Closing) -> Announcement | None:
         return None
     last = closing.sentences[-1]
     found = _from_last(last) or _from_before(closing.sentences)
+    if found is not None and found.kind is Intent.SHARED and _is_labelled(closing.sentences):
+        found = None
     if closing.is_open and (found is None or found.kind is not Intent.ACT):
         because = "it breaks off where something must follow"
         return Announcement(last.said, because, Intent.OPEN_END)
@@ -229,7 +278,7 @@ def ends_itself(closing: Closing) -> bool:
     if closing.calls or not closing.sentences:
         return False
     plain = closing.sentences[-1].plain
-    return _ENDS.is_in(plain) or announces_its_end(plain)
+    return (_ENDS.is_in(plain) and not _GOES_ON.is_in(plain)) or announces_its_end(plain)
 
 
 def unsaid(closing: Closing) -> Announcement | None:
@@ -261,18 +310,30 @@ def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
     return _announcement(before) if acts and not _is_put_off(before) else None
 
 
+def _is_labelled(sentences: tuple[Sentence, ...]) -> bool:
+    """Tell whether the last line says by its first word that it sums up."""
+    first = next((each for each in reversed(sentences) if each.begins_line), sentences[0])
+    return _LABEL.match(first.plain) is not None
+
+
 def _is_put_off(sentence: Sentence) -> bool:
     return waits_for_a_person(sentence) or _LATER.is_in(sentence.plain)
 
 
 def _names_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
-    return _FIRST_PERSON.is_in(plain) or _PATIENCE.is_in(plain) or announces_an_act(plain)
+    return (
+        _FIRST_PERSON.is_in(plain)
+        or _PATIENCE.is_in(plain)
+        or _AT_ITS_END.is_in(plain)
+        or (_GOES_ON.is_in(plain) and _ENDS.is_in(plain))
+        or announces_an_act(plain)
+    )
 
 
 def _begins_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
-    if _NEXT_ACT.match(plain) or _NEED.match(plain):
+    if _NEXT_ACT.match(plain) or _NEED.match(plain) or _NEXT_UP.match(plain):
         return True
     is_statement = plain.endswith((".", "!", "\u2026"))
     if _TITLE.match(plain):
@@ -280,7 +341,7 @@ def _begins_an_act(sentence: Sentence) -> bool:
     return (
         is_statement
         and _DOING.match(plain) is not None
-        and not (_STATES.is_in(plain) or _FOREIGN.search(plain))
+        and not (_STATES.is_in(plain) or _TOLD.is_in(plain) or _FOREIGN.search(plain))
     )
 
 
@@ -300,5 +361,6 @@ def _is_less_sure(plain: str) -> bool:
         or _AT_IT.is_in(plain)
         or _DOING.match(plain)
         or _TITLE.match(plain)
+        or _AT_ITS_END.is_in(plain)
         or announces_an_act(plain)
     )

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock.policy.stops.closing_text import Closing, Sentence
-from interlock.policy.stops.languages import awaits_the_person, hands_over, runs_by_itself
+from interlock.policy.stops.languages import (
+    awaits_the_person,
+    hands_over,
+    requests,
+    runs_by_itself,
+)
 from interlock.policy.stops.phrases import Signs, one_of
 
 _SIGNS: Final = Signs()
@@ -46,6 +51,7 @@ _HAND_OVERS: Final = one_of("""
     say the word, next steps? for you, steps? for you, actions? for you, ready for you,
     ready when you, when you're ready, when you are ready, whenever you're ready,
     which would you, which do you, would you like, do you want, want me to, should i, shall i,
+    (?:fine|ok|okay|alright|good|all right) (?:with|by|for) you,
     reply with, reply yes, reply no, reply quote, respond with, is there anything else,
     a?wait(?:ing)? (?:for |on |upon )?(?:you|your|confirmation|approval|(?:further )?instructions)
 """)
@@ -59,8 +65,9 @@ _NEEDED: Final = one_of("""
 """)
 _GIVEN_BY_A_PERSON: Final = one_of("""
     confirmation, approval, review, input, feedback, answer, reply, decision, consent, go-ahead,
-    response, selection
+    response, selection, permission, ok, okay, word, sign-off, choice
 """)
+_SOMETHING: Final = "(?:the|an?|access|your|some|more|both|one|two|that|this)"
 # These hand over only as the last words: before them, they may be courtesy.
 _LAST_WORDS: Final = (
     rf"(?:i|we|i'll|we'll|i will|we will) (?:(?:also|then|just|still|first) )*need {_NEEDED}"
@@ -70,6 +77,14 @@ _LAST_WORDS: Final = (
     r"|have a (?:great|nice|good|lovely) (?:day|one|time|weekend|evening|trip|rest)"
     r"|happy to (?:help|assist|make|add|do|adjust|walk)"
     r"|can(?:'t| ?not) (?:go on|continue|proceed) (?:until|unless|without)"
+    r"|(?:i|we|i'd|i'll) (?:need|have|want|like|would like) to (?:know|ask|hear) (?:whether|if"
+    r"|which|what|how|when|where|who|your?)"
+    r"|to (?:continue|proceed|go on|go further|finish|start|do (?:this|that|so)),?"
+    rf" (?:i|we|i'll|we'll) (?:(?:also|will|still|first|just) )*need {_SOMETHING}"
+    rf"|(?:i|we|i'll|we'll) (?:(?:also|will|still|first|just) )*need {_SOMETHING}"
+    r"(?: [\w'`-]+){1,6} (?:to|before i can) (?:continue|proceed|go on|go further|finish|start)"
+    r"|(?:type|enter|press|say|reply|write|hit|send)(?: [\w'`-]+){1,4} to (?:go on|continue|proceed"
+    r"|confirm|approve|cancel|abort|start)"
 )
 _ENDING: Final = _SIGNS.whole(f"{_HAND_OVERS}|{_LAST_WORDS}")
 # Whoever waits, and does not say for what, waits for the person.
@@ -119,16 +134,22 @@ _ASKED_TO: Final = re.compile(
 # A request, unless it only asks to be patient.
 _PLEASE: Final = _SIGNS.add(
     r"please|kindly",
-    exactly=r"(?<![\w-])(?:please|kindly)\b(?!-|,? (?:wait|hold|stand by|bear with|be patient"
+    exactly=r"(?<![\w-])(?<!moment )(?<!moment, )(?<!second )(?<!second, )(?<!minute )(?<!minute, )"
+    r"(?<!wait )(?<!wait, )(?<!hold on )(?<!hold on, )(?:please|kindly)\b"
+    r"(?!-|,? (?:wait|hold|stand by|bear with|be patient"
     r"|give me|allow|one moment|stay)\b)",
 )
 _ON_THE_PERSON: Final = _SIGNS.add(
-    r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|the moment"
+    r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|pending|the moment"
     r"|the minute) (?:\w+ ){0,2}?(?:you|confirmed|approved|have|get|receive|know|gather|can|hear"
     r"|find|identify|verify)",
-    exactly=r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|the moment"
-    r"|the minute) (?:\w+ ){0,2}?"
-    r"(?:(?:you|you'd|you've|your)\b(?! are\b)|confirmed|approved)\b"
+    # The person does something first, or gives it; "to see if you have one" asks nobody.
+    exactly=r"\b(?:once|after|when|whenever|(?<!see )(?<!check )(?<!verify )(?<!determine )"
+    r"(?<!out )(?<!confirm )if|as soon as|until|unless|before|the moment|the minute) "
+    r"(?:(?:(?!i |we |i'll )\w+ ){0,2}?(?:you|you'd|you've)\b(?! are\b)|confirmed\b|approved\b)"
+    r"|\b(?:once|when|whenever|if|as soon as|until|unless|the moment|the minute) your\b"
+    r"|\b(?:with|upon|after|before|pending|until|without) (?:\w+ ){0,2}?"
+    rf"(?:your (?:\w+ )?{_GIVEN_BY_A_PERSON}|confirmed|approved)\b"
     r"|\b(?:once|after|as soon as|when) (?:i|we) (?:have|get|receive|know|gather|can|hear"
     r"|(?:find|identify|verify) the)\b",
 )
@@ -232,4 +253,4 @@ def _asked_before(questions: Sequence[Sentence], before: Sequence[Sentence]) -> 
 
 
 def _leaves_the_next_move(plain: str) -> bool:
-    return _HANDING_OVER.is_in(plain) or _PLEASE.is_in(plain)
+    return _HANDING_OVER.is_in(plain) or _PLEASE.is_in(plain) or requests(plain)

@@ -25,7 +25,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """It submits, concludes or sums up: no act follows."""
     denies: str
     """What is announced is no act: it is denied, past, waited for or only said."""
-    hands_over: str
+    requests: str
+    """It asks the person for something: their move, whatever is said behind it."""
+    offers: str
+    """It says what the person can or must do, or may want."""
     awaits: str
     """It waits for the person."""
     runs: str
@@ -33,18 +36,22 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     has_blanks: bool = True
 
 
+_GERMAN_ACTS: Final = one_of("""
+    führe, prüfe, schaue, starte, öffne, lese, schreibe, teste, erstelle, ändere, behebe, suche,
+    ergänze, aktualisiere, installiere, entferne, ersetze, rufe, gehe, mache, füge, baue, passe,
+    überprüfe, analysiere, untersuche, lade, lösche, implementiere, beginne, fange, kümmere,
+    korrigiere, repariere, verschiebe, benenne, kopiere, übernehme, setze, stelle, sehe, richte,
+    wechsle, hole, nehme, bereinige, vergleiche, wiederhole
+""")
 _GERMAN: Final = Language(
-    announces=r"""
+    announces=rf"""
         ich werde, ich muss, ich will, lass mich, lassen sie mich, lass uns, wir müssen noch,
-        ich (?:führe|prüfe|schaue|starte|öffne|lese|schreibe|teste|erstelle|ändere|behebe|suche
-        |ergänze|aktualisiere|installiere|entferne|ersetze|rufe|gehe|mache|füge|baue|passe
-        |überprüfe|analysiere|untersuche|lade|lösche|implementiere|beginne|fange|kümmere)
-        (?:nun|jetzt|als nächstes|zuerst|dann|noch|kurz|erst|gleich|mir|mich),
+        ich {_GERMAN_ACTS}(?: (?:das|es|sie|ihn|mir|mich|dies))?
+        (?:nun|jetzt|als nächstes|zuerst|dann|noch|kurz|erst|gleich|sofort|mir|mich),
         (?:jetzt|nun|als nächstes|zuerst|dann|zunächst|anschließend|danach)
-        (?:werde|führe|prüfe|schaue|starte|öffne|lese|schreibe|teste|erstelle|ändere|behebe|suche
-        |ergänze|aktualisiere|installiere|entferne|ersetze|rufe|gehe|mache|füge|baue|passe|muss
-        |überprüfe|analysiere|untersuche|lade|lösche|implementiere|beginne|fange|kümmere)
-        (?:ich|wir)
+        (?:werde|muss|{_GERMAN_ACTS}) (?:ich|wir),
+        (?:schauen|sehen|prüfen|testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den),
+        ich (?:fange|beginne|starte) mit
     """,
     ends=r"""
         einreichen, ich reiche, abgeben, ich gebe, abschließen, ich schließe, beenden, ich beende,
@@ -53,11 +60,16 @@ _GERMAN: Final = Language(
     denies=r"""
         erklären, warten, warte, hinweisen, sagen, nicht, bitten, bitte, merken, empfehlen, freuen
     """,
-    hands_over=r"""
-        soll ich, sollen wir, möchtest du, möchten sie, sag mir, sagen sie mir, gib mir bescheid,
-        gib bescheid, geben sie mir bescheid, geben sie bescheid, melde dich, melden sie sich,
-        bitte, wenn du, wenn sie, falls du, falls sie, sobald du, sobald sie, du kannst,
-        sie können, du musst, sie müssen
+    requests=r"""
+        soll ich, sollen wir, möchtest du, möchten sie, sag mir, sagen sie mir,
+        gib mir bescheid, gib bescheid, geben sie mir bescheid, geben sie bescheid, melde dich,
+        melden sie sich, bitte, sag bescheid, sagt bescheid, sagen sie bescheid,
+        sag kurz bescheid, sag mir bescheid,
+        ich brauche (?:noch )?(?:dein|deine|deinen|ihr|ihre|ihren|von dir|von ihnen)
+    """,
+    offers=r"""
+        wenn du, wenn sie, falls du, falls sie, sobald du, sobald sie, du kannst, sie können,
+        du musst, sie müssen
     """,
     awaits=r"""
         ich warte auf (?:deine|ihre|dein|ihr|dich|sie|eure), ich warte, warte auf deine,
@@ -73,10 +85,14 @@ _GERMAN: Final = Language(
 )
 _FRENCH: Final = Language(
     announces=r"""
-        je vais, je dois, laissez-moi, laisse-moi, passons à, il me faut, je passe à,
+        je vais, je dois, laissez-moi, laisse-moi, passons (?:maintenant |ensuite )?(?:à|au|aux),
+        il me faut, je passe (?:maintenant |ensuite )?(?:à|au|aux),
         je (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
         |commence|installe|remplace|relance|regarde|mets à jour|continue)
-        (?:maintenant|ensuite|d'abord|alors|donc),
+        (?:(?:ça|cela|ceci|(?:le|la|les|un|une|ce|cette|ces) [^ ,.]+) )?(?:maintenant|ensuite
+        |d'abord|alors|donc|tout de suite|immédiatement),
+        je (?:le|la|les) (?:lance|vérifie|corrige|lis|teste|supprime|remplace|relance|regarde)
+        (?:maintenant|tout de suite|d'abord),
         (?:maintenant|ensuite|d'abord|puis)(?:,)? je
         (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
         |commence|installe|remplace|relance|regarde|mets à jour|continue)
@@ -89,11 +105,16 @@ _FRENCH: Final = Language(
     denies=r"""
         expliquer, attendre, attends, pas, préciser
     """,
-    hands_over=r"""
-        si vous, si tu, dès que vous, dès que tu, voulez-vous, veux-tu, souhaitez-vous,
-        souhaites-tu, dois-je, dites-moi, dis-moi, faites-moi savoir, fais-moi savoir,
-        n'hésitez pas, n'hésite pas, veuillez, s'il te plaît, s'il vous plaît, vous pouvez,
-        tu peux, vous devez, tu dois, vous devrez, tu devras
+    requests=r"""
+        voulez-vous, veux-tu, souhaitez-vous, souhaites-tu, dois-je, dites-moi, dis-moi,
+        faites-moi savoir, fais-moi savoir, n'hésitez pas, n'hésite pas, veuillez,
+        s'il te plaît, s'il vous plaît,
+        j'ai besoin (?:de votre|de ton|de ta|de vos|que vous|que tu),
+        il me faut (?:votre|ton|ta|vos)
+    """,
+    offers=r"""
+        si vous, si tu, dès que vous, dès que tu, vous pouvez, tu peux, vous devez, tu dois,
+        vous devrez, tu devras
     """,
     awaits=r"""
         j'attends (?:votre|ta|ton|vos|tes), j'attends, dans l'attente de, en attente de votre,
@@ -126,11 +147,13 @@ _SPANISH: Final = Language(
     denies=r"""
         explicar, esperar, espero, no
     """,
-    hands_over=r"""
+    requests=r"""
+        quieres que, quiere que, deseas que, desea que, dígame, dime, avísame, avíseme,
+        hazme saber, hágame saber, por favor, necesito que, necesito tu, necesito su
+    """,
+    offers=r"""
         si quieres, si quiere, si desea, si deseas, si necesitas, si necesita, cuando quieras,
-        cuando quiera, quieres que, quiere que, deseas que, desea que, dígame, dime, avísame,
-        avíseme, hazme saber, hágame saber, por favor, puedes, puede usted, usted puede, debes,
-        tendrás que, tienes que
+        cuando quiera, puedes, puede usted, usted puede, debes, tendrás que, tienes que
     """,
     awaits=r"""
         espero tu, espero su, espero tus, espero sus, quedo a la espera, estaré esperando tu,
@@ -163,9 +186,12 @@ _PORTUGUESE: Final = Language(
     denies=r"""
         explicar, esperar, aguardar, não
     """,
-    hands_over=r"""
-        se quiser, se precisar, se você, quer que, gostaria que, me avise, avise-me, me diga,
-        diga-me, por favor, você pode, você precisa, você deve, quando quiser
+    requests=r"""
+        quer que, gostaria que, me avise, avise-me, me diga, diga-me, por favor, preciso que,
+        preciso da sua, preciso do seu
+    """,
+    offers=r"""
+        se quiser, se precisar, se você, você pode, você precisa, você deve, quando quiser
     """,
     awaits=r"""
         aguardo (?:sua|seu|suas|seus|o seu|a sua), fico no aguardo, aguardando sua,
@@ -196,9 +222,13 @@ _ITALIAN: Final = Language(
     denies=r"""
         spiegare, aspettare, attendere, attendo, non
     """,
-    hands_over=r"""
-        fammi sapere, mi faccia sapere, vuoi che, vuole che, per favore, se vuoi, se vuole,
-        dimmi, mi dica, puoi, potete, può, devi, quando vuoi
+    requests=r"""
+        fammi sapere, mi faccia sapere, vuoi che, vuole che, per favore, dimmi, mi dica,
+        ho bisogno che, ho bisogno (?:del tuo|della tua|del suo|della sua),
+        mi serve (?:il tuo|la tua)
+    """,
+    offers=r"""
+        se vuoi, se vuole, puoi, potete, può, devi, quando vuoi
     """,
     awaits=r"""
         attendo (?:la tua|il tuo|la sua|il suo|una tua|tue|sue), resto in attesa,
@@ -226,10 +256,12 @@ _DUTCH: Final = Language(
     denies=r"""
         uitleggen, wachten, wacht, niet, weten
     """,
-    hands_over=r"""
+    requests=r"""
         laat me weten, laat het me weten, laat het weten, wil je dat, wilt u dat, zal ik,
-        alsjeblieft, alstublieft, als je, als u, je kunt, u kunt, je moet, u moet, zodra je,
-        zodra u
+        alsjeblieft, alstublieft, ik heb (?:je|jouw|uw)
+    """,
+    offers=r"""
+        als je, als u, je kunt, u kunt, je moet, u moet, zodra je, zodra u
     """,
     awaits=r"""
         ik wacht op (?:je|jouw|uw), ik wacht, ik hoor graag, ik hoor het graag
@@ -260,9 +292,13 @@ _RUSSIAN: Final = Language(
     denies=r"""
         объясню, объяснить, подожду, ждать, подождать, не
     """,
-    hands_over=r"""
-        если вы, если нужно, если хотите, если ты, сообщите, сообщи, дайте знать, дай знать,
-        пожалуйста, вы можете, ты можешь, можете, скажите, вам нужно, тебе нужно
+    requests=r"""
+        сообщите, сообщи, дайте знать, дай знать, пожалуйста, скажите, мне нужен ваш,
+        мне нужна ваша, пришлите, пришли, подтвердите, подтверди, уточните
+    """,
+    offers=r"""
+        если вы, если нужно, если хотите, если ты, вы можете, ты можешь, можете, вам нужно,
+        тебе нужно
     """,
     awaits=r"""
         жду (?:вашего|вашей|твоего|твоей|ваш|вас|ответа), жду, буду ждать вашего,
@@ -297,10 +333,13 @@ _CHINESE: Final = Language(
     denies=r"""
         等待, 等您, 等你, 解释, 不会, 不再, 已, 了。, 不
     """,
-    hands_over=r"""
+    requests=r"""
         吗[。.]?$, 呢[。.]?$, 是否, 请确认, 请告诉, 请告知, 请提供, 请选择, 请回复, 请问, 请随时,
-        请审, 如果您, 如果你, 如需, 若您, 需要我, 您想, 你想, 您希望, 你希望, 請確認, 請告訴,
-        您可以, 你可以, 您需要, 你需要, 请您, 请你, 告诉我
+        请审, 需要我, 您想, 你想, 您希望, 你希望,
+        請確認, 請告訴, 请您, 请你, 告诉我, 请发, 请把, 麻烦您, 麻烦你
+    """,
+    offers=r"""
+        如果您, 如果你, 如需, 若您, 您可以, 你可以, 您需要, 你需要
     """,
     awaits=r"""
         等待您, 等待你, 等您, 等你, 我会等, 我等, 期待您, 等候您
@@ -337,9 +376,12 @@ _JAPANESE: Final = Language(
     denies=r"""
         説明します, 待ちます, 待って, ません, ました
     """,
-    hands_over=r"""
-        ください, 場合は, でしょうか, ますか, ですか, ええか, 教えて, お願いします, よければ,
-        よろしければ, できます, 指示し, 言うて, 言って, 何を
+    requests=r"""
+        ください, でしょうか, ますか, ですか, ええか, 教えて, お願いします,
+        指示し, 言うて, 言って, 何を, てくれ, いただけますか
+    """,
+    offers=r"""
+        場合は, よければ, よろしければ, できます
     """,
     awaits=r"""
         お待ちして, ご連絡を待, 返信を待, 待っています, 待ってます
@@ -365,8 +407,11 @@ _KOREAN: Final = Language(
     denies=r"""
         설명, 기다리, 않
     """,
-    hands_over=r"""
-        해 ?주세요, 알려, 습니까, 할까요, 하시겠, 하세요, 원하시면, 필요하시면, 수 있습니다, 주시면
+    requests=r"""
+        해 ?주세요, 알려, 습니까, 할까요, 하시겠, 하세요, 주시면, 말씀해
+    """,
+    offers=r"""
+        원하시면, 필요하시면, 수 있습니다
     """,
     awaits=r"""
         기다리겠습니다, 기다릴게요, 답변을 기다, 기다리고 있습니다
@@ -438,9 +483,15 @@ class _Said:
 _announces: Final = _Said(lambda each: each.announces)
 _denies: Final = _Said(lambda each: each.denies)
 announces_its_end: Final = _Said(lambda each: each.ends)
-hands_over: Final = _Said(lambda each: each.hands_over)
+requests: Final = _Said(lambda each: each.requests)
+_offers: Final = _Said(lambda each: each.offers)
 awaits_the_person: Final = _Said(lambda each: each.awaits)
 runs_by_itself: Final = _Said(lambda each: each.runs)
+
+
+def hands_over(plain: str) -> bool:
+    """Tell whether a sentence leaves the next move to the person."""
+    return requests(plain) or _offers(plain)
 
 
 def announces_an_act(plain: str) -> bool:

@@ -32,6 +32,9 @@ _CODE_LINE: Final = re.compile(
     r"|from \S+ import|if .+:$|for .+:$|else:|try:|@\w|//|/\*|\*/|#!|</?\w[^>]*>\s*$)"
     r"|.*[;{}(\[,\\]\s*$|\s*[}\])]+[;,]?\s*$|\s*[\w.\[\]'\"]+ ?[-+*/|&]?= ?\S"
     r"|\s*[\w.]+\(.*\)\s*$"
+    r"|\$ \S|total \d+$|[-dlbcps](?:[r-][w-][xst-]){3}[.+@]?\s"
+    r"|\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning|note)\b"
+    r"|[Ff]ound \d+ errors?\b|=+ .* =+$|(?:PASSED|FAILED|ERROR|FAIL|ok|---) +\S+$"
 )
 _SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
 

@@ -9,7 +9,7 @@ a bare "continue".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from interlock.model.arbitration import AUTOMATIC
@@ -203,21 +203,17 @@ def _content_intent(context: StopContext, read: _Read, settings: Stops) -> Signa
     if intent is None:
         because = "it announces no next action" if context.text else "there is no text"
         return _score(StopSignal.CONTENT_INTENT, 0, because)
-    return _score(StopSignal.CONTENT_INTENT, _points_of(intent.kind, settings), intent.because)
+    points = _POINTS[intent.kind](settings)
+    return _score(StopSignal.CONTENT_INTENT, points, intent.because)
 
 
-def _points_of(kind: Intent, settings: Stops) -> int:
-    match kind:
-        case Intent.ACT:
-            return settings.points_intent
-        case Intent.OPEN_END:
-            return settings.points_open_end
-        case Intent.SILENCE:
-            return settings.points_silence
-        case Intent.SHARED:
-            return settings.points_shared_intent
-        case Intent.VAGUE:
-            return settings.points_vague_intent
+_POINTS: Final[Mapping[Intent, Callable[[Stops], int]]] = {
+    Intent.ACT: lambda settings: settings.points_intent,
+    Intent.OPEN_END: lambda settings: settings.points_open_end,
+    Intent.SILENCE: lambda settings: settings.points_silence,
+    Intent.SHARED: lambda settings: settings.points_shared_intent,
+    Intent.VAGUE: lambda settings: settings.points_vague_intent,
+}
 
 
 def _form(context: StopContext, read: _Read, settings: Stops) -> SignalScore:
