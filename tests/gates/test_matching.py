@@ -181,6 +181,14 @@ def test_a_protected_branch_stands_where_a_rule_says_so():
     assert not _hits(conditions, "tool a:feature", branches=["Main", "live"])
 
 
+def test_a_protected_branch_may_be_the_value_of_an_option():
+    conditions = 'programs = ["tool"]\nvalues = { "--to" = ["{branch}", "x"] }'
+
+    assert _hits(conditions, "tool --to=main", branches=["Main"])
+    assert _hits(conditions, "tool --to=x", branches=[])
+    assert not _hits(conditions, "tool --to=feature", branches=["Main"])
+
+
 def test_where_no_branch_is_protected_a_rule_about_those_is_about_none():
     conditions = 'programs = ["tool"]\noperands = ["{branch}", "*:{branch}"]'
 

@@ -64,7 +64,10 @@ class Matcher:
         self._unless_words = _globs(rule.unless_words)
         self._targets = _globs(rule.targets)
         self._variables = _globs(rule.variables)
-        self._values = {option: _globs(patterns) for option, patterns in rule.values.items()}
+        self._values = {
+            option: WordSet(_with_branches(patterns, branches)) if patterns else None
+            for option, patterns in rule.values.items()
+        }
         self._places = _bits(rule.places, places.NAMES)
         self._unless_places = _bits(rule.unless_places, places.NAMES)
         self._labels = _bits(rule.labels, provenance.NAMES)
