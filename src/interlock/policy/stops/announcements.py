@@ -57,6 +57,7 @@ _NO_ACT: Final = one_of(r"""
     finish the task, finish the conversation, close this, close the conversation, mark this task,
     mark the task, mark this issue, mark the issue, consider this, consider the task, remember\b,
     keep (?!\w+ing\b), need (?!to\b), need to know, have to ask, call it\b,
+    spare\b, admit\b, assure\b, add that\b,
     ask\b, focus on understanding, hand over, stand by, pause here, say\b, note\b, mention\b,
     need to wait, be waiting, follow the, follow your, keep in mind, bear that, break\b,
     consider\b, suppose\b, imagine\b, assume\b, walk\b, cover\b, see (?:in|you|how it goes)\b,
@@ -166,7 +167,8 @@ _AT_WORK: Final = _SIGNS.add(
 _NEXT_ACT: Final = opening(
     r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
     r"(?:now|next|next up|first|finally|lastly|also)[,:]? "
-    rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}(?! (?:is|are|out)\b)"
+    rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}"
+    r"(?! (?:is|are|out|works?|pass(?:es)?|runs?|fails?|shows?|has|was|will|takes?|looks?)\b)"
 )
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
@@ -183,6 +185,7 @@ _TOLD: Final = _SIGNS.add(
 # What stands behind a finding and has no verb of its own: "; fixing it now", "on to the third".
 _AT_ITS_END: Final = _SIGNS.add(
     rf"(?:;|\x{{2014}}|\x{{2013}}| -|, so) (?:now |still )?{_GERUNDS}"
+    r"(?: (?:into|at|on|through))?"
     r"(?: (?:it|them|this|that|these|those|both)"
     r"| with the (?:rest|others|next|remaining|second|third)(?: \w+)?)?"
     r"(?: (?:now|again|next|first|too|as well))*"
@@ -193,7 +196,8 @@ _AT_ITS_END: Final = _SIGNS.add(
 )
 _NEXT_UP: Final = opening(
     r"(?:(?:ok|okay|good|great|right|so|and|alright)[,.!:]? )*"
-    r"(?:(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:)) (?:the|step|part|code)"
+    r"(?:(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:))"
+    r" (?:(?:the|step|part) [\w-]+|code)(?: [\w-]+)?[.:]?$"
     r"|(?:now|next)[,:]? (?:for )?the [\w-]+[.:]?$)"
 )
 _TITLE: Final = opening(
@@ -211,10 +215,13 @@ _STATES: Final = _SIGNS.whole(
     brings, happens, won't, doesn't, isn't, aren't, can't, cannot, wouldn't, didn't
 """)
 )
+_ONWARDS: Final = rf"\b(?:{_WILL}|i can(?: now)?|need to|i'm) {_ADVERBS}"
 _VAGUE: Final = _SIGNS.add(
-    rf"\b(?:{_WILL}|i can(?: now)?|need to|i'm) {_ADVERBS}"
-    r"(?:continu|proceed|resum|carry(?:ing)? on|go(?:ing)? on|mov(?:e|ing) on|keep(?:ing)? going"
-    r"|press(?:ing)? on)"
+    rf"{_ONWARDS}(?:continu|proceed|resum|carry|go|mov|keep|press)",
+    # To proceed with something names the act; to proceed, or to the next step, names none.
+    exactly=rf"{_ONWARDS}(?:continu|proceed(?!(?:ing)? (?:with (?:the|your|this|these|both)\b"
+    r"|to (?!the\b)))|resum|carry(?:ing)? on|go(?:ing)? on|mov(?:e|ing) on|keep(?:ing)? going"
+    r"|press(?:ing)? on)",
 )
 _FOREIGN: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
 # What "we" do, or what is next to do, may be anybody's; "let's" is the writer's own word for it.

@@ -51,7 +51,8 @@ _HAND_OVERS: Final = one_of("""
     say the word, next steps? for you, steps? for you, actions? for you, ready for you,
     ready when you, when you're ready, when you are ready, whenever you're ready,
     which would you, which do you, would you like, do you want, want me to, should i, shall i,
-    (?:fine|ok|okay|alright|good|all right) (?:with|by|for) you,
+    (?:fine|ok|okay|alright|good|all right) (?:with|by|for) you, help to know,
+    (?:i'd like|i would like|i need|i want) you to,
     reply with, reply yes, reply no, reply quote, respond with, is there anything else,
     a?wait(?:ing)? (?:for |on |upon )?(?:you|your|confirmation|approval|(?:further )?instructions)
 """)
@@ -65,7 +66,7 @@ _NEEDED: Final = one_of("""
 """)
 _GIVEN_BY_A_PERSON: Final = one_of("""
     confirmation, approval, review, input, feedback, answer, reply, decision, consent, go-ahead,
-    response, selection, permission, ok, okay, word, sign-off, choice
+    response, selection, permission, ok, okay, word, sign-off, choice, help
 """)
 _SOMETHING: Final = "(?:the|an?|access|your|some|more|both|one|two|that|this)"
 # These hand over only as the last words: before them, they may be courtesy.
@@ -139,18 +140,20 @@ _PLEASE: Final = _SIGNS.add(
     r"(?!-|,? (?:wait|hold|stand by|bear with|be patient"
     r"|give me|allow|one moment|stay)\b)",
 )
+_IF: Final = r"(?<!see )(?<!check )(?<!verify )(?<!determine )(?<!out )(?<!confirm )if"
 _ON_THE_PERSON: Final = _SIGNS.add(
     r"\b(?:once|after|when|whenever|if|as soon as|until|unless|before|upon|with|pending|the moment"
     r"|the minute) (?:\w+ ){0,2}?(?:you|confirmed|approved|have|get|receive|know|gather|can|hear"
     r"|find|identify|verify)",
     # The person does something first, or gives it; "to see if you have one" asks nobody.
-    exactly=r"\b(?:once|after|when|whenever|(?<!see )(?<!check )(?<!verify )(?<!determine )"
-    r"(?<!out )(?<!confirm )if|as soon as|until|unless|before|the moment|the minute) "
+    exactly=rf"\b(?:once|after|when|whenever|{_IF}|as soon as|until|unless|before|the moment"
+    r"|the minute) "
     r"(?:(?:(?!i |we |i'll )\w+ ){0,2}?(?:you|you'd|you've)\b(?! are\b)|confirmed\b|approved\b)"
-    r"|\b(?:once|when|whenever|if|as soon as|until|unless|the moment|the minute) your\b"
+    rf"|\b(?:once|when|whenever|{_IF}|as soon as|until|unless|the moment|the minute) your\b"
+    r"|\bwith (?:the|any|that|those) (?:\w+ )?you (?:provide|send|give|share|choose|pick|want)\b"
     r"|\b(?:with|upon|after|before|pending|until|without) (?:\w+ ){0,2}?"
     rf"(?:your (?:\w+ )?{_GIVEN_BY_A_PERSON}|confirmed|approved)\b"
-    r"|\b(?:once|after|as soon as|when) (?:i|we) (?:have|get|receive|know|gather|can|hear"
+    r"|\b(?:once|after|as soon as|when|until) (?:i|we) (?:have|get|receive|know|gather|can|hear"
     r"|(?:find|identify|verify) the)\b",
 )
 _THE_WRITER_ACTS: Final = _SIGNS.whole("i|i'll|i'd|i'm|we|we'll|we'd|me")
