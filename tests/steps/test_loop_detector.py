@@ -101,7 +101,7 @@ def test_what_sees_the_same_thing_counts_once() -> None:
 
 
 def a_wall_met_with_the_same_words() -> Meter:
-    words: dict[str, Any] = {"text": "let me try that once more now"}
+    words: dict[str, Any] = {"text": "let me do that once more now"}
     before = (a_failure("A"), a_failure("B"), a_success("C"))
     return after(*before, a_failure("D", **words), a_failure("E", **words))
 
@@ -114,7 +114,7 @@ def test_what_sees_different_things_adds_up() -> None:
 
 
 def test_the_same_call_twice_with_the_same_words_is_not_enough() -> None:
-    words: dict[str, Any] = {"text": "let me try that once more now"}
+    words: dict[str, Any] = {"text": "let me do that once more now"}
 
     for call in (a_failure, a_success):
         meter = after(call("A", **words), call("A", **words))

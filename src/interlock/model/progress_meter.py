@@ -18,7 +18,7 @@ from interlock.model.review import TestCounts
 
 MOST_CALLS: Final = 48
 """So many calls are remembered: nearly five rounds of the longest loop."""
-MOST_SAID: Final = 12
+MOST_SAID: Final = 16
 """So many messages are remembered."""
 LONGEST_TEXT: Final = 160
 """So much of a message is remembered."""

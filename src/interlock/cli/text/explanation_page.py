@@ -71,8 +71,8 @@ _LABEL: Final = 10
 _NAME: Final = 17
 _FIGURE: Final = 11
 _MOST_DEEDS: Final = 5
-_SPOKEN: Final = "echo"
-"""The sign that is about words, not about calls."""
+_SPOKEN: Final = frozenset(("echo", "setbacks"))
+"""The signs that are about words, not about calls."""
 
 
 Fact = tuple[str, str] | tuple[str, str, Tone]
@@ -188,7 +188,7 @@ def _sign_lines(whole: Explained) -> Iterator[Line]:
 
 def _deed_line(sign: SignPart, deed: Deed) -> Line:
     """Return one step that a sign comes from."""
-    spoken = sign.name == _SPOKEN
+    spoken = sign.name in _SPOKEN
     what = f"it says: {deed.said}" if spoken else deed.what
     number = f"      step {deed.step:<5} "
     width = text_width() - len(number)

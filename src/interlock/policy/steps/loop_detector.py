@@ -21,6 +21,7 @@ import msgspec
 from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import COHERENCE_ACTIONS, Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
+from interlock.policy.steps.own_words import refrain, setbacks
 from interlock.policy.steps.run_memory import again, patched, returned, unmoved
 from interlock.policy.steps.stuck_evidence import (
     PAUSES,
@@ -40,6 +41,8 @@ _CALLS: Final = frozenset(
     ("loop", "counting", "same-error", "failures", "waiting", "unmoved", "patched", "returned")
 )
 """The kinds that look at the latest calls, and often see the same thing."""
+_WORDS: Final = frozenset(("echo", "setbacks", "refrain"))
+"""The kinds that look at the latest words: the same."""
 
 
 def signs_of(meter: Meter, settings: Loops) -> tuple[Sign, ...]:
@@ -81,6 +84,8 @@ def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
         patched(meter),
         _standstill(live),
         _echo(meter),
+        setbacks(meter),
+        refrain(meter),
         again(meter, 0 if found is None else int(found.round.repeats) - 1),
     )
     return filter(None, kinds)
@@ -91,8 +96,9 @@ def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
     if not found:
         return length
     calls = max((each.points for each in found if each.name in _CALLS), default=0.0)
-    others = sum(each.points for each in found if each.name not in _CALLS)
-    return calls + others + length
+    words = max((each.points for each in found if each.name in _WORDS), default=0.0)
+    others = sum(each.points for each in found if each.name not in _CALLS | _WORDS)
+    return calls + words + others + length
 
 
 def _sign(evidence: Evidence, settings: Loops) -> Sign:
