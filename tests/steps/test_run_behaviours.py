@@ -128,6 +128,31 @@ def the_same_search_with_other_thoughts_in_between() -> Run:
     return [row for thought in thoughts for row in (search, thought)]
 
 
+def ever_new_ways_that_it_says_do_not_work() -> Run:
+    words = (
+        "The first query did not yield the table. Next comes the schema.",
+        "That host is still not reachable, so I look at the routes.",
+        "Let me try the replica instead.",
+        "I couldn't find the dump there either.",
+        "I need a different approach: the archive.",
+    )
+    return [
+        a_call("ask", {"what": f"part {n}"}, f"part {n}: {'x' * n} rows", text=text)
+        for n, text in enumerate(words)
+    ]
+
+
+def a_script_run_with_the_same_words_after_every_edit() -> Run:
+    rounds = (
+        (
+            an_edit("scene.py", n, text=f"Part {n} of the scene has to come first."),
+            a_check(f"drew {n * 3} lines", "python scene.py", text="Now let us run the scene:"),
+        )
+        for n in range(9)
+    )
+    return [row for each in rounds for row in each]
+
+
 def the_same_words_and_nothing_else() -> Run:
     return [a_message("I will now continue with the implementation of the parser.")] * 5
 
@@ -146,6 +171,8 @@ STUCK = (
     the_same_page_again,
     the_same_look_here_and_there,
     the_same_search_with_other_thoughts_in_between,
+    ever_new_ways_that_it_says_do_not_work,
+    a_script_run_with_the_same_words_after_every_edit,
     the_same_words_and_nothing_else,
 )
 
@@ -280,7 +307,31 @@ def a_check_after_every_change() -> Run:
     return [row for each in rounds for row in each]
 
 
+def setbacks_that_a_green_check_follows() -> Run:
+    rounds = (
+        (
+            an_edit(FILES[n % 8], n, text=f"Case {n} still fails, because of the rounding."),
+            a_check("20 passed in 0.31s", text="Let me try the whole suite."),
+        )
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_list_with_the_same_words_for_each_entry() -> Run:
+    text = "This one is complete. Let me look at the next one."
+    return [{**a_look(n), "text": text} for n in range(20)]
+
+
+def a_bug_that_is_described() -> Run:
+    text = "`part_{}` doesn't work with bytes, and the error is raised when its list is empty."
+    return [{**a_look(n), "text": text.format(n)} for n in range(20)]
+
+
 AT_WORK = (
+    setbacks_that_a_green_check_follows,
+    a_list_with_the_same_words_for_each_entry,
+    a_bug_that_is_described,
     a_build_that_takes_its_time,
     a_build_whose_log_grows,
     a_long_refactoring,

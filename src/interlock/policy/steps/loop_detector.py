@@ -95,9 +95,14 @@ def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
     length = _LENGTH * meter.steps / (meter.steps + _LONG)
     if not found:
         return length
-    calls = max((each.points for each in found if each.name in _CALLS), default=0.0)
-    words = max((each.points for each in found if each.name in _WORDS), default=0.0)
-    others = sum(each.points for each in found if each.name not in _CALLS | _WORDS)
+    calls = words = others = 0.0
+    for each in found:
+        if each.name in _CALLS:
+            calls = max(calls, each.points)
+        elif each.name in _WORDS:
+            words = max(words, each.points)
+        else:
+            others += each.points
     return calls + words + others + length
 
 

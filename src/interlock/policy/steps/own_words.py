@@ -22,30 +22,36 @@ _FEWEST_WORDS: Final = 5
 """A shorter message may well be said often."""
 
 _HINTS: Final = (
-    "try", "still", "same", "again", "unable", "n't", " not ", "approach", "way", "strategy",
-    "persist", "remain", "keep", "luck", "there was", "there were", "there has",
+    "try", "still ", "same ", "again", "attempt", "another ", "different ", "alternative ", "luck",
+    "persist", "remain", "keep", "could", "unable", "t able", "did", "there ", "encounter",
+    "experienc", "into ",
 )  # fmt: skip
-"""One of these is in every message that tells of a setback."""
+"""One of these is in every message that tells of a setback; most messages hold none."""
+_BAD: Final = "(?:error|problem|issue|failure)"
 # Written as text: most processes never need it, and to compile it takes milliseconds. What a
 # program does not do, in the present, is what is to be mended; what did not work was tried.
 _SETBACK: Final = (
-    r"\b(?:let me|let's|let us|i'll|i will|we'll|we will) (?:just |now )?(?:re-?try|try)\b"
-    r"|\btry(?:ing)? (?:it |this |that )?(?:again|once more|one more time)\b"
-    r"|\b(?:another|different|alternative) (?:approach|way|strategy)\b"
-    r"|\bstill (?:not|fail\w*|getting|having|have (?:an?|the|this|some) (?:issue|problem|error)"
-    r"|can(?:'t|not)|do(?:es)?n't|isn't|aren't|unable|encounter\w*|wrong|missing|broken|there)\b"
-    r"|\bsame (?:error|problem|issue|failure|result)\b|\bno luck\b"
-    r"|\b(?:error|issue|problem|failure)s? (?:still )?(?:persist|remain)s?\b"
-    r"|\bfail(?:s|ed|ing)? again\b|\bkeeps? (?:failing|getting|happening)\b"
-    r"|\b(?:i|we) (?:could(?:n't| not)|(?:was|were)(?:n't| not) able|(?:was|were|am|are) unable)\b"
-    r"|\bdid(?:n't| not) (?:work|help|fix|solve|resolve|yield|succeed|find|return|change)\b"
-    r"(?! (?:an?y? |other |more |further )*(?:error|problem|issue|failure|bug|warning|regression))"
-    r"|\b(?:seems|appears|looks like)(?: that)? there (?:was|were|has been|is still|are still)\b"
+    r"\b(?:(?:let me|let's|let us|i'll|i will|we'll|we will) (?:just |now )?(?:re-?)?try\b"
+    r"|try(?:ing)? (?:it |this |that )?(?:again|once more|one more time)\b"
+    r"|(?:another|different|alternative) (?:approach|way|strategy|attempt|try)\b"
+    r"|one more (?:attempt|try)\b|no luck\b|fail(?:s|ed|ing)? again\b"
+    rf"|still (?:not|fail\w*|getting|having|have (?:an?|the|this|some) {_BAD}|can(?:'t|not)"
+    r"|do(?:es)?n't|isn't|aren't|unable|encounter\w*|wrong|missing|broken|there)\b"
+    rf"|same (?:{_BAD}|result)\b|{_BAD}s? (?:still )?(?:persist|remain)s?\b"
+    r"|keeps? (?:failing|getting|happening)\b"
+    r"|(?:i|we) (?:could(?:n't| not)|(?:was|were)(?:n't| not) able|(?:was|were|am|are) unable)\b"
+    r"|did(?:n't| not) (?:work|help|fix|solve|resolve|yield|succeed|find|return|change)\b"
+    rf"(?! (?:an?y? |other |more |further )*(?:{_BAD}|bug|warning|regression))"
+    r"|(?:seems|appears|looks like)(?: that)? there (?:was|were|has been|(?:is|are) (?:still|no))\b"
+    r"|(?:(?:seems|appears)(?: that)? there is|there (?:seems|appears) to be|r[au]n(?:ning)? into"
+    rf"|encounter(?:ed|ing)|experienc(?:ed|ing)) (?:an? |some )?(?:\w+ )?{_BAD}s?\b)"
 )
 
 
 def setbacks(meter: Meter) -> Evidence | None:
-    """Return that it tells again and again that something did not work, if so."""
+    """Return that it tells once more that something did not work, if so."""
+    if not meter.said or not tells_of_setback(meter.said[-1].text):
+        return None
     return _told(
         _once_a_turn(meter, [each for each in meter.said if tells_of_setback(each.text)]),
         name="setbacks",
@@ -79,13 +85,11 @@ def refrain(meter: Meter) -> Evidence | None:
 def tells_of_setback(text: str) -> bool:
     """Return whether words say that an attempt failed, or that something is tried again."""
     plain = text.lower().replace("\u2019", "'")
-    return any(hint in plain for hint in _HINTS) and re.search(_SETBACK, plain) is not None
+    return any(map(plain.__contains__, _HINTS)) and re.search(_SETBACK, plain) is not None
 
 
 def _once_a_turn(meter: Meter, said: list[PastMessage]) -> list[PastMessage]:
     """Return of messages that still count the last of each step: calls side by side share one."""
-    if not said:
-        return said
     well = max((each.step for each in meter.calls if each.failing == 0), default=0)
     since = max(well, meter.cleared)
     return list({each.turn: each for each in said if each.step > since}.values())
