@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 import re2
 
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
-from interlock.secrets.randomness import is_counted_up, random_bits
+from interlock.secrets.randomness import is_counted_up, is_hexadecimal, random_bits
 
 _SHORTEST_PASSWORD = 4
 _LONGEST_PASSWORD = 512
@@ -19,13 +19,14 @@ _SHORTEST_RANDOM = 12
 _SHORTEST_PHRASE = 12
 _LEAST_RANDOM_ENTROPY = 2.9
 _FEWEST_PART_BITS = -3.0
+_SHORTEST_DIGEST = 32
 # Identifiers as such, and those of OpenPGP keys.
 _PUBLIC_ID = re2.compile(
     r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|[0-9A-F]{16}|[0-9A-F]{40}"
 )
-# How public keys begin in DER and in SSH's format.
+# How public keys begin in DER, in SSH's format and where they are issued to web pages.
 _PUBLIC_KEYS = tuple(
-    "MFkwEw MHYwEA MIIBIj MIICIj MIGfMA MCowBQ AAAAB3Nza AAAAC3Nza AAAAE2Vj".split()
+    "MFkwEw MHYwEA MIIBIj MIICIj MIGfMA MCowBQ AAAAB3Nza AAAAC3Nza AAAAE2Vj pk_ pk.".split()
 )
 _MADE_BY_CHANCE = 10.0
 _MOST_DIGITS = 0.85
@@ -100,7 +101,7 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _is_random_value(candidate)
         case Judge.BASIC:
             taken = _is_login(candidate.secret)
-        case Judge.NEAR:
+        case Judge.NEAR | Judge.COLUMN:
             taken = _is_by_chance(candidate)
         case _:
             assert_never(rule.judge)
@@ -210,9 +211,22 @@ def _is_by_chance(candidate: Candidate) -> bool:
         and random_bits(secret) >= _MADE_BY_CHANCE
         and min(map(random_bits, secret.replace("/", ".").split("."))) > _FEWEST_PART_BITS
         and not _is_harmless_name(candidate)
+        and not _is_cached(candidate)
         and not _is_public(secret)
         and not _is_password_placeholder(secret)
         and _entropy(secret) >= _LEAST_RANDOM_ENTROPY
+    )
+
+
+def _is_cached(candidate: Candidate) -> bool:
+    """Tell whether a bare `key` stands before words and a digest, as those of caches are."""
+    words, dash, digest = candidate.secret.rpartition("-")
+    return (
+        bool(dash)
+        and len(digest) >= _SHORTEST_DIGEST
+        and is_hexadecimal(digest)
+        and random_bits(words) < _NAMED_BY_A_PERSON
+        and candidate.text[candidate.key_start :].lower().startswith("key")
     )
 
 
@@ -315,7 +329,7 @@ _PASSWORD_FILLERS = (
     *_TOKEN_FILLERS,
     *(
         "your todo fixme xxxx **** .... ____ ---- fake mock lorem not-set notset not_set undefined"
-        " unused invalid incorrect wrong [a-z [0-9 a-z] 0-9] < %s %( %v {{ }} #{ ${ $( $[ <% %{ [["
+        " unused invalid incorrect wrong [a-z [0-9 a-z] 0-9] < %( {{ }} #{ ${ $( $[ <% %{ [["
         " …"
     ).split(),
 )
@@ -354,8 +368,11 @@ _WORDS = frozenset(
 _TEMPLATE_SIGNS = frozenset("$%:@?&*!{[")
 _TEMPLATE = re2.compile(
     r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_]\w*%|\$\{?env[:.].*|[:@?&*!][A-Za-z_][\w.]*"
-    r"|\{[^{}]*\}|.*\{[A-Za-z_][\w.\[\]]*\}.*|.*\{\d*\}.*|.*%[sd].*|\[[^\[\]]*\]"
+    r"|\{[^{}]*\}|.*\{[A-Za-z_][\w.\[\]]*\}.*|.*\{\d*\}.*|.*%[sdv](?:[^A-Za-z0-9].*)?|\[[^\[\]]*\]"
 )
+
+# A name with its version behind it, such as `proxy-v7.4.0`.
+_RELEASE = re2.compile(r"[A-Za-z][a-z0-9]*(?:[_-][a-z0-9]+)*[@_-]v?[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}")
 
 
 def _is_token_placeholder(secret: str) -> bool:
@@ -377,6 +394,7 @@ def _is_password_placeholder(secret: str) -> bool:
         or _is_plain_word(secret)
         or len(set(lowered)) < 4
         or (not _TEMPLATE_SIGNS.isdisjoint(secret) and _TEMPLATE.fullmatch(secret) is not None)
+        or ("." in secret and _RELEASE.fullmatch(secret) is not None)
     )
 
 

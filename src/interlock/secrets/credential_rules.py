@@ -28,6 +28,8 @@ class Judge(enum.Enum):
     """Base64 of `user:password`."""
     NEAR = "near"
     """Beside one of the names, whatever stands between: only what was made by chance counts."""
+    COLUMN = "column"
+    """In a column headed by one of the names: only what was made by chance counts."""
 
 
 class Form(enum.Enum):
@@ -145,7 +147,9 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 _NAMED_ENTROPY: Final = 2.5
-_CONTEXT_JUDGES: Final = frozenset({Judge.PASSWORD, Judge.RANDOM, Judge.BASIC, Judge.NEAR})
+_CONTEXT_JUDGES: Final = frozenset(
+    {Judge.PASSWORD, Judge.RANDOM, Judge.BASIC, Judge.NEAR, Judge.COLUMN}
+)
 
 SECRET = "secret"  # noqa: S105 - the name of a group
 """Groups whose name starts so hold the credential; the first one that took part counts."""
@@ -160,7 +164,8 @@ _REST_OF_PLAIN_KEY = (
 )
 
 _KEY_CLOSES = r"""\\{0,3}["'`]?\]?"""
-_TYPE = r":[ \t]{0,2}[&A-Za-z][A-Za-z0-9_&'<>\[\]|?.]{0,24}[ \t]{0,2}="
+# Digits end the name of a type, as in `Option<u8>`: elsewhere it is a value that holds a `=`.
+_TYPE = r":[ \t]{0,2}[&A-Za-z][A-Za-z_&'<>\[\]|?.]{0,24}(?:[0-9]{1,2}[>\]?]{0,2})?[ \t]{0,2}="
 _OPERATOR = (
     r"[ \t]{0,8}(?:"
     + _TYPE

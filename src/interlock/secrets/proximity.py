@@ -14,6 +14,7 @@ _FARTHEST: Final = 72
 _WIDEST_GAP: Final = 48
 _BITS_AFAR: Final = 30.0
 _BITS_BESIDE_SHORT_WORD: Final = 14.0
+_BITS_OWNED: Final = 14.0
 _SHORTEST_LONG: Final = 12
 _SHORT_WORD: Final = 4
 """So many letters with the sign before them, as in `_key`, have many other meanings."""
@@ -22,14 +23,17 @@ _MOST_WORDS_BETWEEN: Final = 2
 # No word or number holds these: what is looked at further begins here.
 _UNLIKE_WORDS: Final = (
     r"(?:[A-Za-z][0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]|[A-Za-z]{14}"
-    r"|[a-z][A-Z][a-z]{1,2}[A-Z][a-z]|[A-Za-z0-9][!#%$^*~][A-Za-z0-9])"
+    r"|[a-z][A-Z]+[a-z]{1,2}[A-Z]|[A-Za-z0-9][!#%$^*~][A-Za-z0-9])"
 )
 _UNLIKE_WORD: Final = compiled(_UNLIKE_WORDS)
 _VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
 # A gap is a few characters, for which the machinery of RE2 costs more than the search.
 _WORD: Final = re.compile(rb"[a-z0-9]+")
 _REST_OF_NAME: Final = re.compile(rb"[_.\-][a-z0-9]+(?:[_.\-][a-z0-9]+)*")
+_ASIDE: Final = re.compile(rb" \([^()\n]*\)")
 _ENTITY: Final = re.compile(rb"&(?:[a-z]{2,4}|#x?[0-9a-f]{2,4});")
+# `password for the vpn:` says whose it is, and then what it is.
+_OWNED: Final = re.compile(rb"s? (?:for|of|on|to|at|fur|pour|para|de) [a-z0-9_. \-]+[:=] ?.{0,3}$")
 _NEXT_FIELD: Final = frozenset(b";&,")
 _NEXT_PAIR: Final = frozenset(b";&")
 _ASSIGNS: Final = frozenset(b":=>|{")
@@ -39,7 +43,8 @@ _JOINS: Final = frozenset(
     b" now current following key keys token secret password pass code bearer basic apikey api auth"
     b" access export const let var final static public private b r f u rb br td tr th li dd dt code"
     b" pre span div p i b em strong tt samp kbd n t quot nbsp amp lt gt x27 x22 u0022 22 20 3d 3a"
-    b" default data for of our your on prod production staging dev development live sandbox".split()
+    b" default data for of our your on prod production staging dev development live sandbox war"
+    b" lautet est es son sono de la le el del du der die das den pour para changed reset".split()
 )
 """What says nothing of its own between a name and its value: helping words and markup."""
 
@@ -91,6 +96,8 @@ class NearSearch:
         gap = window[last.end() :].lower()
         if b"&" in gap:
             gap = _ENTITY.sub(b" ", gap)
+        if b" (" in gap:
+            gap = _ASIDE.sub(b" ", gap)
         if not _is_gap(gap):
             return -1
         first, end = last.span(1)
@@ -115,7 +122,7 @@ def _reaches(value: str, gap: bytes, strange: Sequence[bytes]) -> bool:
         and b". " not in gap
         and _NOT_ITS_OWN.isdisjoint(strange)
         and not is_hexadecimal(value)
-        and random_bits(value) >= _BITS_AFAR
+        and random_bits(value) >= (_BITS_OWNED if _OWNED.match(gap) else _BITS_AFAR)
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import re2
 
 from interlock.errors import PolicyError
 from interlock.secrets.candidate_search import PatternSearch, Work, compiled, options
+from interlock.secrets.columns import ColumnSearch
 from interlock.secrets.credential_rules import Judge, SecretRule
 from interlock.secrets.proximity import NearSearch
+from interlock.secrets.transcription import text_as_bytes
 
 _SHORT_TEXT = 2048
 _SHORT_NAME = 64
@@ -23,6 +25,13 @@ _SET_BYTES = 32 << 20
 _OWN: Final = SecretRule(
     family="own", id="pattern", title="what the policy calls a secret", pattern="."
 )
+
+
+Search = PatternSearch | NearSearch | ColumnSearch
+_SEARCHES: Final[Mapping[Judge, type[Search]]] = {
+    Judge.NEAR: NearSearch,
+    Judge.COLUMN: ColumnSearch,
+}
 
 
 class SecretMatch(NamedTuple):
@@ -52,7 +61,7 @@ class SecretScanner:
         kept = [rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)]
         # What only stands beside a word comes last: most of it was found by its own rule.
         self._rules = sorted(kept, key=lambda rule: rule.judge is Judge.NEAR)
-        self._searches: dict[int, PatternSearch | NearSearch] = {}
+        self._searches: dict[int, Search] = {}
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
@@ -76,7 +85,7 @@ class SecretScanner:
         return found
 
     def _found_in(self, text: str) -> list[SecretMatch]:
-        data = _text_as_bytes(text)
+        data = text_as_bytes(text)
         keywords = self._literals.present(data)
         if not keywords and not self._own:
             return []
@@ -116,11 +125,10 @@ class SecretScanner:
                     return [SecretMatch(_OWN, 0, len(data))]
         return found
 
-    def _search(self, index: int) -> PatternSearch | NearSearch:
+    def _search(self, index: int) -> Search:
         # Compiled on first use: a process that scans one short text needs a handful of rules.
         rule = self._rules[index]
-        is_near = rule.judge is Judge.NEAR
-        search = self._searches[index] = NearSearch(rule) if is_near else PatternSearch(rule)
+        search = self._searches[index] = _SEARCHES.get(rule.judge, PatternSearch)(rule)
         return search
 
     def _is_credential(
@@ -134,7 +142,7 @@ class SecretScanner:
         secret = text[slice(*span)]
         if not is_credential(rule, Candidate(text, *span, key_start, secret)):
             return False
-        return not self._is_allowed(_text_as_bytes(secret))
+        return not self._is_allowed(text_as_bytes(secret))
 
     def _is_allowed(self, secret: bytes) -> bool:
         return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
@@ -176,15 +184,6 @@ def _merged(found: list[SecretMatch]) -> list[SecretMatch]:
 def _joined(one: SecretMatch, other: SecretMatch) -> SecretMatch:
     best = max(one, other, key=lambda match: (match.rule.rank, match.end - match.start))
     return SecretMatch(best.rule, one.start, max(one.end, other.end))
-
-
-def _text_as_bytes(text: str) -> bytes:
-    """Return one byte per character, so that offsets are the text's own.
-
-    What Latin-1 does not know, lone surrogates included, becomes `?`: no credential is
-    written with it.
-    """
-    return text.encode("latin-1", "replace")
 
 
 class LiteralSet:

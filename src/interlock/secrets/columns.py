@@ -1,0 +1,83 @@
+"""Which values stand in a column that is headed by a word for credentials?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from interlock.secrets.candidate_search import Found, Work, compiled
+from interlock.secrets.credential_rules import SecretRule
+
+_MOST_ROWS: Final = 200
+_FEWEST_HEADS: Final = 2
+"""One alone is an entry of a list, with the comma behind it."""
+_SEPARATORS: Final = (b"|", b"\t", b";", b",")
+_PADDING: Final = b" \t\r\"'`*"
+_RULED: Final = b" \t\r|:-"
+"""What the line between the heads of a table and its rows is made of."""
+
+
+class ColumnSearch:
+    """Finds values under the words of a rule, in tables and in lists of separated values."""
+
+    def __init__(self, rule: SecretRule) -> None:
+        """Take a rule whose names are the words."""
+        self.rule = rule
+        words = rf"(?i:(?:[a-z0-9]{{1,20}}[ _-])?(?:{'|'.join(rule.named)})s?)"
+        padding = r"[ \t\"'`*]*"
+        self._heads = compiled(
+            rf"(?m)^(?:[^\n]*[|\t;,])?{padding}{words}{padding}(?:[|\t;,][^\n]*)?\r?\n"
+        )
+        self._head = compiled(words)
+
+    def found(self, data: bytes, work: Work) -> Iterator[Found]:
+        """Yield values with where the head of their column begins."""
+        if b"\n" not in data:
+            return
+        for heads in self._heads.finditer(data):
+            line = data[heads.start() : heads.end() - 1]
+            separator = next((each for each in _SEPARATORS if each in line), b"\n")
+            cells = _cells(line, heads.start(), separator)
+            if sum(bool(cell.value) for cell in cells) < _FEWEST_HEADS:
+                continue
+            columns = [
+                place for place, cell in enumerate(cells) if self._head.fullmatch(cell.value)
+            ]
+            for row in _rows(data, heads.end(), separator, len(cells)):
+                for place in columns:
+                    work.attempts += 1
+                    if work.is_over:
+                        return
+                    value, start = row[place]
+                    yield Found(start, start + len(value), cells[place].start)
+
+
+class _Cell(NamedTuple):
+    """What stands between two separators, and where."""
+
+    value: bytes
+    start: int
+
+
+def _rows(data: bytes, start: int, separator: bytes, width: int) -> Iterator[list[_Cell]]:
+    """Yield the lines from `start` on that have as many cells."""
+    for _ in range(_MOST_ROWS):
+        end = data.find(b"\n", start)
+        line = data[start : len(data) if end < 0 else end]
+        row = _cells(line, start, separator)
+        if len(row) != width:
+            return
+        if line.strip(_RULED):
+            yield row
+        if end < 0:
+            return
+        start = end + 1
+
+
+def _cells(line: bytes, start: int, separator: bytes) -> list[_Cell]:
+    cells: list[_Cell] = []
+    for cell in line.split(separator):
+        before = len(cell) - len(cell.lstrip(_PADDING))
+        cells.append(_Cell(cell.strip(_PADDING), start + before))
+        start += len(cell) + 1
+    return cells
