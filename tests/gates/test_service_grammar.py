@@ -27,6 +27,12 @@ _HTTPS = "https://"
         pytest.param("shipit builds cancel 3", "vendor.disable", id="any-program-behind-a-noun"),
         pytest.param("shipit build:cancel 3", "vendor.disable", id="any-program-colon"),
         pytest.param("shipit rollback", "vendor.disable", id="any-program"),
+        pytest.param("Remove-ADUser bob", "vendor.delete", id="cmdlet"),
+        pytest.param("Disable-ADAccount bob", "vendor.disable", id="cmdlet-off"),
+        pytest.param("pwsh -c 'remove-vm web'", "vendor.delete", id="cmdlet-in-lower-case"),
+        pytest.param(
+            "gh api -X PATCH repos/o/r -F private=false", "vendor.http-delete", id="laid-open"
+        ),
         pytest.param("shipit uninstall --all", "vendor.delete", id="all-of-it"),
         pytest.param("stripe post /v1/subscriptions/s/cancel", "vendor.http-delete", id="own-api"),
         pytest.param("gh api -X POST runs/1/cancel", "vendor.http-delete", id="forge-api"),
@@ -138,3 +144,17 @@ def test_what_only_looks_or_makes_goes_on(line: str):
 )
 def test_what_is_installed_is_judged_by_where_it_comes_from(line: str, rules: int):
     assert len(_rules(line)) == rules
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("Remove-ADUser bob -WhatIf", id="only-told"),
+        pytest.param("Remove-Variable x", id="of-the-session"),
+        pytest.param("Get-ADUser bob", id="another-verb"),
+        pytest.param("remove-vm web", id="a-program-of-that-name"),
+        pytest.param("gh api -X PATCH repos/o/r -f description=public", id="a-word-in-a-text"),
+    ],
+)
+def test_names_of_cmdlets_and_fields_that_take_nothing_away(line: str):
+    assert _rules(line) == []

@@ -11,9 +11,11 @@ from interlock.commands.programs.places import Places
 from interlock.commands.programs.program_tables import Programs
 from interlock.commands.shell.command import Command, Effect, Frame, Unresolved
 from interlock.commands.shell.plain_lines import plain_pipelines
-from interlock.commands.shell.provenance import TYPED, Stream
+from interlock.commands.shell.provenance import REMOTE, TYPED, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.syntax import parse, parsed_length
+from interlock.commands.shell.words import unknown
+from interlock.commands.shell_programs import runs_fetched
 from interlock.commands.simulation import Simulation
 from interlock.commands.subcommands import follow
 from interlock.commands.values.allowance import Budget, TooComplex
@@ -99,6 +101,9 @@ def _follow_by_grammar(run: Simulation, command: str, cwd: str | None, outermost
     run.run_tree(tree, Scope.begun(cwd, project=cwd), outermost)
     if tree.broken:
         _follow_pieces(run, command, cwd, outermost)
+        if runs_fetched(command):
+            bare = run.bare("iex", command, Scope.begun(cwd), outermost)
+            run.note_execution(unknown("what it fetched"), REMOTE, bare)
         undoes = any(run.programs.of(each.program).files in _UNDOING for each in run.commands)
         besides = ", and it deletes or overwrites" if undoes else ""
         run.give_up(f"it is not a complete shell command{besides}", command, asks=undoes)

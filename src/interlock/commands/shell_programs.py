@@ -91,7 +91,8 @@ def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) ->
             break
         elif is_option and "-file".startswith(flag):
             for file in command.argv[at : at + 1]:
-                simulation.doubt(file, command)
+                held = simulation.script(file, command, scope)
+                simulation.note_execution(file, held.labels & REMOTE, command)
             break
         elif is_option:
             at += any(option.startswith(flag) for option in _FOREIGN_VALUES)
@@ -102,10 +103,15 @@ def run_foreign_shell(simulation: Simulation, command: Command, scope: Scope) ->
     return UNSEEN
 
 
+def runs_fetched(line: str) -> bool:
+    """Whether a line of PowerShell fetches something and runs it."""
+    return bool(re.search(_FOREIGN_EVAL, line) and re.search(_FOREIGN_FETCH, line))
+
+
 def _run_foreign(simulation: Simulation, command: Command, line: str, scope: Scope) -> None:
     if re.search(_FOREIGN_SOCKET, line):
         simulation.note("code", ["socket-shell"], command)
-    if re.search(_FOREIGN_EVAL, line) and re.search(_FOREIGN_FETCH, line):
+    if runs_fetched(line):
         simulation.note_execution(unknown("what it fetched"), REMOTE, command)
     simulation.run_line(re.sub(_FOREIGN_NAME, _own_name, line.replace("\\", "/")), command, scope)
 

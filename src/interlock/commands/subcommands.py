@@ -28,8 +28,9 @@ from interlock.commands.programs.scripts import (
     recipes_in,
     without_calls,
 )
+from interlock.commands.shell.cmdlets import cmdlet_of, is_item
 from interlock.commands.shell.command import Command, Invocation
-from interlock.commands.shell.provenance import MANY, REMOTE, UNSEEN, Stream
+from interlock.commands.shell.provenance import DECODED, MANY, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
@@ -188,6 +189,66 @@ def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | 
     named = any("{}" in word.text for word in words)
     argv = [_filled(word, "{}", below) for word in words] + ([] if named else [below])
     return simulation.run_words(argv, command, scope, via="find")
+
+
+def _children(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """`Get-ChildItem folder -Filter pattern` finds what lies there, `Get-Process` all there are."""
+    given = cmdlet_of(command)
+    words = given.paths
+    if command.program in _LISTS_FILES:
+        below = [
+            word.text if word.glob or not _is_folder(word.text) else f"{word.text.rstrip('/')}/*"
+            for word in words or [literal(".")]
+        ]
+        many = MANY if any("*" in text for text in below) else 0
+        return Stream(many, "".join([f"{text}\n" for text in below]), exact=False)
+    return UNSEEN if given.operands or given.values else Stream(MANY, "*\n", exact=False)
+
+
+def _is_folder(path: str) -> bool:
+    return "." not in path.rpartition("/")[2].strip(".")
+
+
+def _each(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """`ForEach-Object { command $_ }` runs a command for each of what flows in."""
+    texts = [word.text for word in command.argv]
+    if "{" not in texts:
+        return UNSEEN
+    template = command.argv[texts.index("{") + 1 :]
+    if template and template[-1].text == "}":
+        template = template[:-1]
+    for argument in _arguments_from(command.frame.stdin, "\n"):
+        argv = [argument if is_item(word) else word for word in template]
+        line = " ".join([word.text for word in argv])
+        simulation.run_words(argv, command, scope, text=line)
+    return UNSEEN
+
+
+def _evaluated(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`iex (iwr address)`, `iwr address | iex`: what was fetched is run; so is Elixir's code."""
+    simulation.doubt_input(command)
+    for code in command.invocation.all_values("-e", "--eval"):
+        simulation.follow_unread(code.text, command, scope)
+    simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels & _NOT_SHOWN, command)
+    for word in command.invocation.operands:
+        simulation.doubt(word, command)
+        labels = word.labels
+        if word.text.startswith("("):
+            inner = command.frame.unseen()
+            text = word.text[1:].removesuffix(")")
+            labels |= simulation.run_nested(text, scope.outside(), inner, via="iex").labels
+        simulation.note_execution(word, labels & _NOT_SHOWN, command)
+
+
+def _stopped(simulation: Simulation, command: Command, _scope: Scope) -> None:
+    """`Get-Process | Stop-Process` ends them all."""
+    stdin = command.frame.stdin
+    if command.frame.piped and stdin.labels & MANY and stdin.text == "*\n":
+        simulation.note("code", ["kill"], command)
+
+
+_LISTS_FILES: Final = frozenset(("get-childitem", "gci", "get-item"))
+_NOT_SHOWN: Final = REMOTE | DECODED
 
 
 def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -455,5 +516,9 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "console": follow_console,
     "settings": _settings,
     "go": _go,
+    "children": _children,
+    "each": _each,
+    "evaluated": _evaluated,
+    "stopped": _stopped,
 }
 """What an entry of a program may say under `runs`."""

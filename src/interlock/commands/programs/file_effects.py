@@ -24,6 +24,7 @@ from interlock.commands.programs.outputs import (
 )
 from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
+from interlock.commands.shell.cmdlets import cmdlet_of, is_item
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import (
     ARCHIVE,
@@ -129,7 +130,8 @@ def _remove(run: Execution) -> Iterator[Effect]:
     spread = "find" in run.command.frame.via
     recursive = run.invocation.has("-r", "-R", "--recursive") or spread
     prompted = ASKS_BACK in run.command.frame.via
-    forced = run.invocation.has("-f", "--force") and not prompted
+    # `-F` begins PowerShell's `-Force`, of which `rm` is a name as well.
+    forced = run.invocation.has("-f", "-F", "--force") and not prompted
     asks_back = prompted or run.invocation.has("-i", "-I", "--interactive")
     for word in run.operands:
         tree = recursive and (spread or not _is_one_file(word))
@@ -196,6 +198,41 @@ def _remove_folder(run: Execution) -> Iterable[Effect]:
     if any(word.text[:2].lower() in {"/s", "-r"} for word in run.words):
         return _remove_item(run)
     return run.effects(EffectKind.DELETE, map(_named, run.operands))
+
+
+def _cmdlet_remove(run: Execution) -> Iterator[Effect]:
+    """`Remove-Item` never asks back; without a path it takes what flows in."""
+    given = cmdlet_of(run.command)
+    if given.has("whatif"):
+        return
+    recursive = given.has("recurse")
+    for word in _cmdlet_targets(run):
+        tree = recursive and not _is_one_file(word)
+        yield run.effect(EffectKind.DELETE, _counted(_named(word)), recursive=tree, forced=tree)
+
+
+def _cmdlet_targets(run: Execution) -> list[Word]:
+    given = cmdlet_of(run.command)
+    paths = [word for word in given.paths if not is_item(word)]
+    if paths or given.operands or not run.command.frame.piped:
+        return paths
+    names = (run.stdin.text or "$_").split("\n")
+    known = run.stdin.text is not None
+    labels = run.stdin.labels
+    return [Word(name, known=known, glob=known, labels=labels) for name in names if name]
+
+
+def _cmdlet_write(run: Execution) -> Iterator[Effect]:
+    """`Set-Content file text` writes over a file, `Add-Content` and `-Append` add to it."""
+    adds = run.command.program == "add-content" or cmdlet_of(run.command).has("append")
+    kind = EffectKind.APPEND if adds else EffectKind.OVERWRITE
+    return run.effects(kind, _cmdlet_targets(run)[:1])
+
+
+def _cmdlet_empty(run: Execution) -> Iterator[Effect]:
+    """`Clear-Content` leaves an empty file."""
+    targets = [replace(word, labels=word.labels | EMPTY) for word in _cmdlet_targets(run)]
+    return run.effects(EffectKind.OVERWRITE, targets)
 
 
 def _shred(run: Execution) -> Iterator[Effect]:
@@ -563,5 +600,8 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "convert": _converted,
     "fifo": _fifo,
     "key-pair": _key_pair,
+    "cmdlet-remove": _cmdlet_remove,
+    "cmdlet-empty": _cmdlet_empty,
+    "cmdlet-write": _cmdlet_write,
 }
 """What an entry of a program may say under `files`."""

@@ -8,6 +8,7 @@ from typing import Final
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.outputs import packed_labels, tar
 from interlock.commands.programs.places import SCRATCH
+from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, LOGIN, REMOTE, Stream
 from interlock.commands.shell.words import Word, labels_of
@@ -57,6 +58,14 @@ def _wget(run: Execution) -> Iterator[Effect]:
         host = url.text.rpartition("://")[2].partition("/")[0]
         run.fill(_in_folder(folder, Word(host)), Stream(REMOTE))
     yield from _fetched(run, url, next(named, None) or _in_folder(folder, _last_part(url)))
+
+
+def _cmdlet_fetch(run: Execution) -> Iterator[Effect]:
+    """`Invoke-WebRequest address -OutFile file`."""
+    given = cmdlet_of(run.command)
+    address = given.value("uri") or " ".join(given.operands[:1])
+    output = given.value("outfile").replace("\\", "/")
+    return _fetched(run, Word(address), Word(output) if output else None)
 
 
 def _last_part(address: Word) -> Word:
@@ -284,5 +293,6 @@ NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "tar": _tar,
     "look-up": _lookup,
     "hand-over": _handed_over,
+    "cmdlet-fetch": _cmdlet_fetch,
 }
 """What an entry of a program may say under `network`."""

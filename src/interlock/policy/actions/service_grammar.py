@@ -25,6 +25,9 @@ _ORDERED: Final = (
 )
 _STATED: Final = r"\b(?:state|status)[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z]{1,30})"
 _SWITCHED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}true"
+_CMDLET: Final = r"[A-Z][a-z]{2,14}-[A-Z]\w{1,60}"
+_SHELLS_OF_CMDLETS: Final = frozenset(("powershell", "pwsh"))
+_WHAT_IF: Final = r"(?i)-wh(?:a(?:t(?:if?)?)?)?"
 _OPENED: Final = (
     r"\bvisibility[\"']?\s{0,9}[:=]\s{0,9}[\"']?public"
     r"|\bprivate[\"']?\s{0,9}[:=]\s{0,9}[\"']?false"
@@ -68,6 +71,11 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     """What may be done to those."""
     request_marks: tuple[str, ...] = ()
     """Parts of addresses that take something down without such a verb."""
+    cmdlet_delete_verbs: frozenset[str] = frozenset()
+    """Verbs in the names of PowerShell's commands: `Remove-VM`."""
+    cmdlet_disable_verbs: frozenset[str] = frozenset()
+    cmdlet_nouns: frozenset[str] = frozenset()
+    """What may be removed or stopped there without harm, or is judged elsewhere."""
     groups: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
     """Reading words that are nouns of a program: `gcloud run`."""
     harmless: Mapping[str, frozenset[str]] = msgspec.field(
@@ -81,6 +89,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         service = program in self.services
         if not service and program in self.machine:
             return self._requested(command) if program in REQUESTERS else None
+        if not service and "-" in program and _is_cmdlet(command):
+            return self._cmdlet(command)
         if not service and (command.wraps or not _is_bare(command)):
             return None
         # Whoever takes away all of something has no file in mind, whatever the program.
@@ -93,6 +103,16 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return None
         deletes = self._deletes(verb) or verb in self.service_flags
         return self._read("delete" if deletes else "disable", command)
+
+    def _cmdlet(self, command: Command) -> Reading | None:
+        """Return what a command of PowerShell does, which its name says: `Remove-ADUser`."""
+        verb, _, noun = command.program.partition("-")
+        deletes = verb in self.cmdlet_delete_verbs
+        if noun in self.cmdlet_nouns or not (deletes or verb in self.cmdlet_disable_verbs):
+            return None
+        tells = any(re.fullmatch(_WHAT_IF, word.text) for word in command.argv)
+        silenced = "`-WhatIf` only shows what would happen" if tells else ""
+        return Reading("delete" if deletes else "disable", silenced)
 
     def _requested(self, command: Command) -> Reading | None:
         """Return what the command asks a service for over HTTP, if that is destructive."""
@@ -258,6 +278,14 @@ def _begun_by(state: str) -> tuple[str, ...]:
     """Return what the verb may be that a state is the end of: `cancel` of `cancelled`."""
     token = state.lower()
     return (token[:-1], token[:-2], token[:-3]) if token.endswith("ed") else ()
+
+
+def _is_cmdlet(command: Command) -> bool:
+    """Whether a name is written as PowerShell's are, or stands in a line for it."""
+    name = command.argv[0].text
+    if not _SHELLS_OF_CMDLETS.isdisjoint(command.frame.via):
+        name = name.title()
+    return re.fullmatch(_CMDLET, name) is not None
 
 
 def _is_bare(command: Command) -> bool:
