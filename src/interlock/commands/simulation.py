@@ -19,6 +19,7 @@ from interlock.commands.programs.environment import (
     is_expanded,
     line_in,
     loads,
+    told_as,
 )
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
@@ -189,7 +190,8 @@ class Simulation(Walker):
         """Follow what programs run, expand or load because a variable says so."""
         text = value.text
         if loads(name, text):
-            self.note("export", [f"{name}={text}"], self.bare("export", text, scope, frame))
+            told = f"{told_as(name)}={text}"
+            self.note("export", [told], self.bare("export", text, scope, frame))
         if installs_from_elsewhere(name, text):
             line = f"{name}={text}"
             self.note("package-index", [line], self.bare("export", line, scope, frame))

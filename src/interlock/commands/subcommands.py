@@ -224,6 +224,27 @@ def _each(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     return UNSEEN
 
 
+def _config(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`curl -K file`: a file of options, which may say all that a line may."""
+    for file in command.invocation.all_values("-K", "--config"):
+        told = simulation.script(file, command, scope).text
+        if told is not None:
+            words = [literal(word) for line in told.splitlines() for word in _option(line)]
+            simulation.run_words([command.argv[0], *words], command, scope)
+        elif not command.invocation.operands and not command.invocation.has("--url"):
+            reason = f"what it sends or fetches stands in `{file.text}`"
+            simulation.give_up(reason, command.text, asks=True)
+
+
+def _option(line: str) -> list[str]:
+    """Return the words that a line of curl's file of options stands for."""
+    found = re.match(_OPTION_LINE, line)
+    if found is None:
+        return []
+    dashes = "-" if len(found[1]) == 1 else "--"
+    return [dashes + found[1], *([found[2].strip("\"' ")] if found[2] else [])]
+
+
 def _evaluated(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`iex (iwr address)`, `iwr address | iex`: what was fetched is run; so is Elixir's code."""
     simulation.doubt_input(command)
@@ -247,6 +268,7 @@ def _stopped(simulation: Simulation, command: Command, _scope: Scope) -> None:
         simulation.note("code", ["kill"], command)
 
 
+_OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
 _LISTS_FILES: Final = frozenset(("get-childitem", "gci", "get-item"))
 _NOT_SHOWN: Final = REMOTE | DECODED
 
@@ -517,6 +539,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "settings": _settings,
     "go": _go,
     "children": _children,
+    "config": _config,
     "each": _each,
     "evaluated": _evaluated,
     "stopped": _stopped,

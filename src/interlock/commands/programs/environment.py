@@ -35,6 +35,8 @@ _LOADED: Final = frozenset(
     ).split()
 )
 _LOADING: Final = {
+    "PATH": r"^(?:/tmp|/var/tmp|/dev/shm)(?:/(?![^:]*bin(?::|$))[^:]*)?(?::|$)",
+    "ENV": r"^(?:/tmp|/var/tmp|/dev/shm)/",
     "LD_LIBRARY_PATH": r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm)",
     "NODE_OPTIONS": r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)\b",
     "PYTHONBREAKPOINT": r"^(?:os|posix|pty|subprocess|shutil|builtins|runpy|code)\b",
@@ -42,6 +44,7 @@ _LOADING: Final = {
     "JAVA_TOOL_OPTIONS": r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError=",
     "GIT_CONFIG_PARAMETERS": r"(?i)command|pager|editor|external|alias|helper|fsmonitor",
 }
+_TOLD_AS: Final = {"PATH": "program-path", "ENV": "bash_env"}
 _INDEXES: Final = frozenset(
     (
         "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX"
@@ -79,6 +82,11 @@ def line_in(name: str, value: str) -> str:
 def is_expanded(name: str) -> bool:
     """Whether a shell expands the value, commands included, before it uses it."""
     return name in _EXPANDED
+
+
+def told_as(name: str) -> str:
+    """Return how a variable is noted that loads: what leads to programs may be harmless as well."""
+    return _TOLD_AS.get(name, name)
 
 
 def loads(name: str, value: str) -> bool:

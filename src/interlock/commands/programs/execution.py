@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from interlock.commands.programs.places import Places
+from interlock.commands.shell.cmdlets import cmdlet_of, is_item
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
 from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.scope import Scope
@@ -67,3 +68,15 @@ class Execution(msgspec.Struct, frozen=True, gc=False):
         """Return what it does to each of several."""
         for target in targets:
             yield self.effect(kind, target, recursive=recursive, forced=forced)
+
+
+def cmdlet_targets(run: Execution) -> list[Word]:
+    """Return the files that a command of PowerShell names, or else those that flow in."""
+    given = cmdlet_of(run.command)
+    paths = [word for word in given.paths if not is_item(word)]
+    if paths or given.operands or not run.command.frame.piped:
+        return paths
+    names = (run.stdin.text or "$_").split("\n")
+    known = run.stdin.text is not None
+    labels = run.stdin.labels
+    return [Word(name, known=known, glob=known, labels=labels) for name in names if name]

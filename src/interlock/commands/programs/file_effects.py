@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.commands.programs.credential_reads import credential_reads
-from interlock.commands.programs.execution import Execution
+from interlock.commands.programs.execution import Execution, cmdlet_targets
 from interlock.commands.programs.network_effects import NETWORK_WAYS, bring, is_address, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
@@ -24,7 +24,7 @@ from interlock.commands.programs.outputs import (
 )
 from interlock.commands.programs.places import CREDENTIAL, HOME
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
-from interlock.commands.shell.cmdlets import cmdlet_of, is_item
+from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import (
     ARCHIVE,
@@ -206,32 +206,21 @@ def _cmdlet_remove(run: Execution) -> Iterator[Effect]:
     if given.has("whatif"):
         return
     recursive = given.has("recurse")
-    for word in _cmdlet_targets(run):
+    for word in cmdlet_targets(run):
         tree = recursive and not _is_one_file(word)
         yield run.effect(EffectKind.DELETE, _counted(_named(word)), recursive=tree, forced=tree)
-
-
-def _cmdlet_targets(run: Execution) -> list[Word]:
-    given = cmdlet_of(run.command)
-    paths = [word for word in given.paths if not is_item(word)]
-    if paths or given.operands or not run.command.frame.piped:
-        return paths
-    names = (run.stdin.text or "$_").split("\n")
-    known = run.stdin.text is not None
-    labels = run.stdin.labels
-    return [Word(name, known=known, glob=known, labels=labels) for name in names if name]
 
 
 def _cmdlet_write(run: Execution) -> Iterator[Effect]:
     """`Set-Content file text` writes over a file, `Add-Content` and `-Append` add to it."""
     adds = run.command.program == "add-content" or cmdlet_of(run.command).has("append")
     kind = EffectKind.APPEND if adds else EffectKind.OVERWRITE
-    return run.effects(kind, _cmdlet_targets(run)[:1])
+    return run.effects(kind, cmdlet_targets(run)[:1])
 
 
 def _cmdlet_empty(run: Execution) -> Iterator[Effect]:
     """`Clear-Content` leaves an empty file."""
-    targets = [replace(word, labels=word.labels | EMPTY) for word in _cmdlet_targets(run)]
+    targets = [replace(word, labels=word.labels | EMPTY) for word in cmdlet_targets(run)]
     return run.effects(EffectKind.OVERWRITE, targets)
 
 
@@ -425,6 +414,8 @@ def _git(run: Execution) -> Iterator[Effect]:
         yield from run.effects(EffectKind.MOVE, others)
     elif verb.text == "clone" and others and is_address(others[0].text):
         bring(run, *others[:2])
+    elif verb.text in {"push", "remote"}:
+        yield from NETWORK_WAYS["push"](run)
     elif verb.text == "worktree" and len(others) > 1:
         _work_tree(run, others[0].text, others[1:])
     elif verb.text in _APPLIES:

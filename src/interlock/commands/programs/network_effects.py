@@ -12,7 +12,7 @@ from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Effect, EffectKind
 from interlock.commands.shell.provenance import ARCHIVE, LOGIN, REMOTE, Stream
 from interlock.commands.shell.words import Word, labels_of
-from interlock.commands.values.addresses import LOCAL, NEIGHBOUR, origin_of
+from interlock.commands.values.addresses import ELSEWHERE, FORGE, LOCAL, NEIGHBOUR, origin_of
 
 _CURL_DATA: Final = (
     "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"
@@ -21,6 +21,8 @@ _NETWORKS: Final = ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SO
 _CHECKOUTS: Final = frozenset(("checkout", "co", "export", "clone", "branch"))
 _PUTS: Final = frozenset(("put", "mput", "reput"))
 _HANDS_OVER: Final = frozenset(("send", "upload", "tx"))
+_NAMES_REMOTE: Final = frozenset(("add", "set-url"))
+_NO_FORGE: Final = ELSEWHERE - {FORGE}
 _STANDARD_INPUT: Final = frozenset(("-", ".", "/dev/stdin"))
 
 
@@ -251,6 +253,20 @@ def is_remote(text: str) -> bool:
     )
 
 
+def _pushed(run: Execution) -> Iterator[Effect]:
+    """A push to an address sends the whole history there, also under a name given just before."""
+    verb, *words = run.operands
+    if verb.text == "remote":
+        if len(words) > 2 and words[0].text in _NAMES_REMOTE:
+            run.store(f".git/remotes/{words[1].text}", Stream(0, words[2].text))
+        return
+    target = run.invocation.value("--repo") or (words[0] if words else Word("origin"))
+    named = run.scope.files.get(run.scope.path(f".git/remotes/{target.text}"))
+    address = target.text if named is None else named.text or ""
+    if origin_of(address) in _NO_FORGE and not run.invocation.has("-n", "--dry-run"):
+        yield _sent(run, target, ARCHIVE)
+
+
 def _tar(run: Execution) -> Iterator[Effect]:
     """`tar -f host:file` writes to another machine."""
     archive = tar(run.command)
@@ -293,6 +309,7 @@ NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "tar": _tar,
     "look-up": _lookup,
     "hand-over": _handed_over,
+    "push": _pushed,
     "cmdlet-fetch": _cmdlet_fetch,
 }
 """What an entry of a program may say under `network`."""

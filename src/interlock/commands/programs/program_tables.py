@@ -153,7 +153,7 @@ class Program(_Entry, frozen=True, kw_only=True):
     @property
     def reads_code(self) -> bool:
         """Whether it runs code that it is given; not all such programs stop at `--help`."""
-        return bool(self.code or self.sql or self.shell or self.runs not in {"", "git"})
+        return bool(self.code or self.sql or self.shell or self.runs not in {"", "git", "config"})
 
     @property
     def lends_its_values(self) -> bool:
