@@ -298,6 +298,18 @@ def test_a_work_tree_that_the_line_has_added_is_taken_away_without_force(line: s
         ("del /q *.py", ["delete *.py in project, from many"]),
         ("rmdir /s /q src", ["delete src in project, recursive, forced"]),
         ("rmdir src", ["delete src in project"]),
+        (
+            "pwsh -c 'if (Test-Path src) { ri src -r }; echo \"{ ri a -r }\"'",
+            ["delete src in project, recursive, forced"],
+        ),
+        (
+            "pwsh -c 'gci | % { ri $_ -r }'",
+            ["delete ?$_ in unknown, recursive, forced, from unknown-file"],
+        ),
+        (
+            "cmd /c 'if not exist a (rmdir /s /q src)'",
+            ["delete src in project, recursive, forced"],
+        ),
     ],
 )
 def test_windows_has_words_of_its_own_for_removing(line: str, effects: list[str]):

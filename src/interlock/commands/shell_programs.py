@@ -20,6 +20,11 @@ _FOREIGN_VALUES: Final = (
     *("-configurationname", "-workingdirectory", "-psconsolefile"),
 )
 _FOREIGN_NAME: Final = r"(?i)\$env:(\w{1,60})|%(\w{1,60})%"
+_FOREIGN_PART: Final = (
+    r"(?i)'[^']*+'|\"[^\"]*+\"|(?P<ends>(?<!\$)[{};][{};\s]*+|\bif(?:\s++not)?\s++exist\s++\S++"
+    r"|\b(?:if|elseif|else|foreach|for|while|try|catch|finally|do|switch)\b(?=\s*+[({]))"
+    r"|\$env:\w{1,60}|%\w{1,60}%"
+)
 _FOREIGN_PLACES: Final = {
     "USERPROFILE": "$HOME",
     "HOMEPATH": "$HOME",
@@ -113,7 +118,13 @@ def _run_foreign(simulation: Simulation, command: Command, line: str, scope: Sco
         simulation.note("code", ["socket-shell"], command)
     if runs_fetched(line):
         simulation.note_execution(unknown("what it fetched"), REMOTE, command)
-    simulation.run_line(re.sub(_FOREIGN_NAME, _own_name, line.replace("\\", "/")), command, scope)
+    line = re.sub(_FOREIGN_PART, _own_part, line.replace("\\", "/"))
+    simulation.run_line(line, command, scope)
+
+
+def _own_part(found: re.Match[str]) -> str:
+    """Return the same where blocks and their keywords are only lines, one below the other."""
+    return "\n" if found["ends"] else re.sub(_FOREIGN_NAME, _own_name, found[0])
 
 
 def _own_name(found: re.Match[str]) -> str:
