@@ -65,6 +65,11 @@ def test_variables_of_powershell_stand_for_places(written: str, meant: str):
             "delete x/* in project, recursive, forced, from many",
             id="each",
         ),
+        pytest.param(
+            "pwsh -c 'gci x | ForEach-Object { ri $_ -r }'",
+            "delete x/* in project, recursive, forced, from many",
+            id="each-in-a-line-for-it",
+        ),
         pytest.param("gci x | % { ri $_", "delete x/* in project, from many", id="cut-off"),
         pytest.param("Clear-Content a.py", "overwrite a.py in project, from empty", id="emptied"),
         pytest.param("Set-Content a.py 'x'", "overwrite a.py in project", id="written"),

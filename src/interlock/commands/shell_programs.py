@@ -21,7 +21,8 @@ _FOREIGN_VALUES: Final = (
 )
 _FOREIGN_NAME: Final = r"(?i)\$env:(\w{1,60})|%(\w{1,60})%"
 _FOREIGN_PART: Final = (
-    r"(?i)'[^']*+'|\"[^\"]*+\"|(?P<ends>(?<!\$)[{};][{};\s]*+|\bif(?:\s++not)?\s++exist\s++\S++"
+    r"(?i)'[^']*+'|\"[^\"]*+\"|(?:%|\bforeach(?:-object)?)\s*+\{[^{};]*+\}"
+    r"|(?P<ends>(?<!\$)[{};][{};\s]*+|\bif(?:\s++not)?\s++exist\s++\S++"
     r"|\b(?:if|elseif|else|foreach|for|while|try|catch|finally|do|switch)\b(?=\s*+[({]))"
     r"|\$env:\w{1,60}|%\w{1,60}%"
 )

@@ -171,7 +171,7 @@ def _is_one_file(target: Word) -> bool:
 
 
 def _remove_item(run: Execution) -> Iterator[Effect]:
-    """`del /s`, `rd /s`, `Remove-Item -Recurse`: options of Windows are words like others."""
+    """`del /s`, `rd /s`, `rd -Recurse`: options of Windows are words like others."""
     recursive = False
     targets: list[Word] = []
     words = iter(run.words)
