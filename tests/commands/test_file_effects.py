@@ -286,9 +286,16 @@ def test_a_work_tree_that_the_line_has_added_is_taken_away_without_force(line: s
         ("Remove-Item -Recurse src -Exclude *.md", ["delete src in project, recursive, forced"]),
         (
             "pwsh -c 'gci src | Remove-Item -Recurse'",
+            ["delete src/* in project, recursive, forced, from many"],
+        ),
+        ("pwsh -c 'gci src | Remove-Item'", ["delete src/* in project, from many"]),
+        (
+            "pwsh -c 'gci src | rd -Recurse'",
             ["delete ?$_ in unknown, recursive, forced, from unknown-file"],
         ),
-        ("pwsh -c 'gci src | Remove-Item'", []),
+        ("rd -Recurse -WhatIf src", []),
+        ("rd -r -ErrorAction Stop src", ["delete src in project, recursive, forced"]),
+        ("del a.py,b.py", ["delete a.py in project", "delete b.py in project"]),
         ("pwsh -c 'ri $env:TEMP\\x'", ["delete ?$TEMP/x in temp"]),
         (
             "cmd /c 'rd /s /q %USERPROFILE%'",
