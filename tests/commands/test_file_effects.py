@@ -311,7 +311,7 @@ def test_a_work_tree_that_the_line_has_added_is_taken_away_without_force(line: s
         ),
         (
             "pwsh -c 'gci | % { ri $_ -r }'",
-            ["delete ?$_ in unknown, recursive, forced, from unknown-file"],
+            ["delete ./* in project, recursive, forced, from many"],
         ),
         (
             "cmd /c 'if not exist a (rmdir /s /q src)'",
