@@ -93,8 +93,8 @@ def test_a_project_may_use_them_and_only_tighten() -> None:
             "secrets.patterns[0].colour: unknown key; expected `name` or `pattern`",
         ),
         (
-            '[[secrets.patterns]]\npattern = "A"\n[[secrets.patterns]]\npatern = "B"',
-            "secrets.patterns[1].patern: unknown key; did you mean `pattern`?",
+            '[[secrets.patterns]]\npattern = "A"\n[[secrets.patterns]]\npatternn = "B"',
+            "secrets.patterns[1].patternn: unknown key; did you mean `pattern`?",
         ),
         (
             '[[secrets.patterns]]\npattern = "A"\nname = 5',
