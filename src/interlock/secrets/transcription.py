@@ -36,7 +36,7 @@ _WORDS: Final = {
     "hasła": "  pwd",
     "şifre": "  pwd",
 }
-_IS: Final = "是为為はは는은"
+_IS: Final = "是为為は는은"
 """What stands for `is` without a space, in Chinese, Japanese and Korean."""
 
 # Not regardless of capitals: a letter that has several would match without being in the table.
