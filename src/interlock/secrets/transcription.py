@@ -45,7 +45,8 @@ _SPELT: Final = {
     for word, english in _WORDS.items()
     for spelt in (word, word.capitalize(), word.upper())
 }
-_WORD: Final = re.compile(f"({'|'.join(_SPELT)})([{_IS}]?)")
+# Written as text: most processes never need it, and to compile it takes milliseconds.
+_WORD: Final = f"({'|'.join(_SPELT)})([{_IS}]?)"
 _WIDE: Final = 0xFEE0
 """How far the wide forms of the signs are from their own."""
 _SIGNS: Final = {
@@ -68,7 +69,7 @@ def text_as_bytes(text: str) -> bytes:
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        return _WORD.sub(_in_english, text).translate(_SIGNS).encode("latin-1", "replace")
+        return re.sub(_WORD, _in_english, text).translate(_SIGNS).encode("latin-1", "replace")
 
 
 def _in_english(found: re.Match[str]) -> str:
