@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interlock.commands.programs.credential_reads import credential_reads
 from interlock.commands.programs.execution import Execution, cmdlet_targets
-from interlock.commands.programs.network_effects import NETWORK_WAYS, bring, is_address, is_remote
+from interlock.commands.programs.network_effects import NETWORK_WAYS, git_traffic, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
     packed_labels,
@@ -412,10 +412,8 @@ def _git(run: Execution) -> Iterator[Effect]:
         run.store(others[1].text, Stream(ARCHIVE))
     elif verb.text == "mv":
         yield from run.effects(EffectKind.MOVE, others)
-    elif verb.text == "clone" and others and is_address(others[0].text):
-        bring(run, *others[:2])
-    elif verb.text in {"push", "remote"}:
-        yield from NETWORK_WAYS["push"](run)
+    elif verb.text in {"clone", "push", "remote"}:
+        yield from git_traffic(run)
     elif verb.text == "worktree" and len(others) > 1:
         _work_tree(run, others[0].text, others[1:])
     elif verb.text in _APPLIES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from interlock.commands.programs.execution import Execution
@@ -186,7 +186,7 @@ def _gh(run: Execution) -> Iterator[Effect]:
     """`gh repo clone` and `gh release download` bring folders and files."""
     verbs, others = [word.text for word in run.operands[:2]], run.operands[2:]
     if verbs[1:] == ["clone"] and others:
-        bring(run, *others[:2])
+        _bring(run, *others[:2])
     elif verbs[1:] == ["download"]:
         run.fill(run.invocation.value("-D", "--dir"), Stream(REMOTE))
         for word in run.invocation.all_values("-O", "--output", "-p", "--pattern"):
@@ -198,11 +198,11 @@ def _checkout(run: Execution) -> Iterator[Effect]:
     """`svn checkout` and `hg clone` bring folders."""
     verb, *others = run.operands or [Word("")]
     if verb.text in _CHECKOUTS and others and is_address(others[0].text):
-        bring(run, *others[:2])
+        _bring(run, *others[:2])
     return iter(())
 
 
-def bring(run: Execution, source: Word, folder: Word | None = None) -> None:
+def _bring(run: Execution, source: Word, folder: Word | None = None) -> None:
     """Remember that a repository was copied into a folder, which has its name unless told."""
     name = Word(source.text.rstrip("/").removesuffix(".git"))
     run.fill(folder or _last_part(name), Stream(REMOTE))
@@ -253,13 +253,19 @@ def is_remote(text: str) -> bool:
     )
 
 
-def _pushed(run: Execution) -> Iterator[Effect]:
-    """A push to an address sends the whole history there, also under a name given just before."""
+def git_traffic(run: Execution) -> Iterator[Effect]:
+    """Return what git brings here from an address, or sends there under whatever name."""
     verb, *words = run.operands
-    if verb.text == "remote":
-        if len(words) > 2 and words[0].text in _NAMES_REMOTE:
-            run.store(f".git/remotes/{words[1].text}", Stream(0, words[2].text))
-        return
+    if verb.text == "clone" and words and is_address(words[0].text):
+        _bring(run, *words[:2])
+    elif verb.text == "remote" and len(words) > 2 and words[0].text in _NAMES_REMOTE:
+        run.store(f".git/remotes/{words[1].text}", Stream(0, words[2].text))
+    elif verb.text == "push":
+        yield from _pushed(run, words)
+
+
+def _pushed(run: Execution, words: Sequence[Word]) -> Iterator[Effect]:
+    """A push to an address sends the whole history there, also under a name given just before."""
     target = run.invocation.value("--repo") or (words[0] if words else Word("origin"))
     named = run.scope.files.get(run.scope.path(f".git/remotes/{target.text}"))
     address = target.text if named is None else named.text or ""
@@ -309,7 +315,6 @@ NETWORK_WAYS: Final[dict[str, Callable[[Execution], Iterator[Effect]]]] = {
     "tar": _tar,
     "look-up": _lookup,
     "hand-over": _handed_over,
-    "push": _pushed,
     "cmdlet-fetch": _cmdlet_fetch,
 }
 """What an entry of a program may say under `network`."""

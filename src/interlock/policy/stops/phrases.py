@@ -42,10 +42,12 @@ class Signs:
 
     def _found_in(self, plain: str) -> list[int]:
         if self._set is None:
-            self._set = re2.Set.SearchSet()
+            # Another thread must not meet a set that is not ready.
+            ready = re2.Set.SearchSet()
             for pattern in self._patterns:
-                self._set.Add(pattern)
-            self._set.Compile()
+                ready.Add(pattern)
+            ready.Compile()
+            self._set = ready
         return self._set.Match(plain) or []
 
 
