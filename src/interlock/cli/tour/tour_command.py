@@ -97,11 +97,9 @@ class _Tour:
             self._show(_where_to_go_on())
 
     def _welcome(self) -> Panel:
-        entries = catalogue(self._policy)
-        kinds = sum(entry.pack == SECRETS for entry in entries)
-        loaded = (
-            f"{len(entries) - kinds} rules and {kinds} kinds of credentials are loaded. {WELCOME}"
-        )
+        rules = len(self._policy.rulebook.rules)
+        kinds = sum(entry.pack == SECRETS for entry in catalogue(self._policy))
+        loaded = f"{rules} rules and {kinds} kinds of credentials are loaded. {WELCOME}"
         welcome = Text.assemble(
             "Interlock answers one question about an AI agent that works on its own:\n",
             ("may it do this?", "bold"),
