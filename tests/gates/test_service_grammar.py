@@ -130,6 +130,8 @@ def test_what_only_looks_or_makes_goes_on(line: str):
         pytest.param(f"PIP_INDEX_URL={_HTTPS}pypi.org pip install x", 0, id="official"),
         pytest.param("pip install -i https://a.example/simple x", 1, id="other-index"),
         pytest.param(f"pip install -i {_HTTPS}pypi.org x", 0, id="official-index"),
+        pytest.param(f"go env -w GOPROXY={_HTTPS}proxy.golang.org,direct", 0, id="proxy"),
+        pytest.param(f"go env -w GOPROXY={_HTTPS}proxy.golang.org.a.example", 1, id="like-a-proxy"),
         pytest.param("npx -p packages/a tool", 0, id="folder-in-an-option"),
         pytest.param("npx github:a/b", 1, id="repository"),
         pytest.param("go install a.example/x@latest", 1, id="host"),
