@@ -143,17 +143,16 @@ class CommandWatch:
         self._tree, self._streams = tree, streams
         waiting = threading.Thread(target=self._wait_for_end, daemon=True)
         waiting.start()
-        with self._hearing_signals():
-            try:
-                while (event := self._next()) is not _Event.ENDED:
-                    self._attend_to(event)
-            except BaseException:
-                # INVARIANT: nothing runs on that nobody looks after.
-                tree.kill()
-                raise
-            finally:
-                waiting.join()
-                self._is_over.set()
+        try:
+            while (event := self._next()) is not _Event.ENDED:
+                self._attend_to(event)
+        except BaseException:
+            # INVARIANT: nothing runs on that nobody looks after.
+            tree.kill()
+            raise
+        finally:
+            waiting.join()
+            self._is_over.set()
         return tree.wait()
 
     def _wait_for_end(self) -> None:
@@ -312,7 +311,8 @@ class CommandWatch:
             self._tree.thaw()
 
     @contextmanager
-    def _hearing_signals(self) -> Generator[None]:
+    def hearing_signals(self) -> Generator[None]:
+        """Hear signals from before the command begins: one may come as soon as it does."""
         heard = (*_HANDED_ON, *_ENDING, signal.SIGTSTP, signal.SIGWINCH)
         before = {
             number: signal.signal(number, lambda came, _frame: self._events.put(came))

@@ -136,7 +136,7 @@ class Supervisor:
         """Run the command to its end, and report on it; return its exit code."""
         known = {**environment, settings.RUN_VARIABLE: self._run.id}
         began_at = self._clock.now()
-        with CommandStreams(self._watch.printed) as streams:
+        with CommandStreams(self._watch.printed) as streams, self._watch.hearing_signals():
             tree = started(
                 [*self._prefix, *argv],
                 folder=folder,
