@@ -1,4 +1,4 @@
-"""What every match of a pattern begins with, and whether one can be long."""
+"""What every match of a pattern begins with, and how short or long one can be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import pytest
 import re2
 
-from interlock.secrets.pattern_prefix import is_bounded, is_literal, prefixes
+from interlock.secrets.pattern_prefix import is_bounded, is_literal, prefixes, shortest
 from secret_generator import examples_of
 from secret_packs import RULES
 
@@ -112,3 +112,30 @@ def test_prefixes_agree_with_what_a_pattern_matches():
                 tried += 1
                 assert match.group().startswith(tuple(heads)), (pattern, text)
     assert tried > 1_000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("abc", 3),
+        ("a*b?c+d", 2),
+        ("a{3}b{2,}c{0,4}", 5),
+        ("a{2}?b+?c*?", 3),
+        ("ab|c", 1),
+        ("(?:ab|cde){2}f", 5),
+        ("(?P<x>ab(?:c|de)?)f", 3),
+        (r"(?i)\bab\b(?-i:c)$", 3),
+        (r"[]a-z\]]{4}\.\x41\x{42}\p{L}\pN[[:alpha:]]x", 11),
+        (r"[^]]\)\|\(", 4),
+        ("", 0),
+    ],
+)
+def test_no_match_is_shorter_than_that(pattern: str, expected: int):
+    assert shortest(pattern) == expected
+
+
+def test_no_example_of_a_rule_is_shorter_than_its_pattern_allows():
+    for rule in RULES:
+        for text in examples_of(rule, 7):
+            match = re.search(rule.regex, text)
+            assert match is None or len(match[0]) >= shortest(rule.regex) > 0, rule.name

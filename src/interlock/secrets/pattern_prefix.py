@@ -1,7 +1,8 @@
-"""With what does every match of a pattern begin, and how long can one be?"""
+"""With what does every match of a pattern begin, and how short or long can one be?"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -11,6 +12,18 @@ _SHORTEST: Final = 2
 _LONGEST_RANGE: Final = 16
 _COUNTED: Final = frozenset("*+{")
 _SYNTAX: Final = frozenset(r"\.^$*+?{}[]()|")
+_PIECE: Final = re.compile(
+    r"""(?sx)
+      (?P<nothing> \(\?[A-Za-z-]+\) | \\[bBAz] | [\^$] )
+    | (?P<opening> \((?:\?(?:P?<\w+>|[A-Za-z-]*:))? )
+    | (?P<closing> \) )
+    | (?P<branch> \| )
+    | (?P<count> (?:[*?]|\+|\{[0-9]+(?:,[0-9]*)?\})\?? )
+    | \[ \^?\]? (?:\\.|\[:\^?[a-z]+:\]|[^\]\\])* \]
+    | \\ (?:x\{[^}]*\}|x..|[pP]\{[^}]*\}|[pP].|.)
+    | .
+    """
+)
 
 
 class _Heads(NamedTuple):
@@ -54,6 +67,35 @@ def is_bounded(pattern: str) -> bool:
         else:
             at += 1
     return True
+
+
+def shortest(pattern: str) -> int:
+    """Return how many characters every match has at least."""
+    above: list[list[int]] = []
+    branches = [0]
+    last = 0
+    for piece in _PIECE.finditer(pattern):
+        match piece.lastgroup:
+            case "opening":
+                above.append(branches)
+                branches = [0]
+            case "closing":
+                last = min(branches)
+                branches = above.pop()
+                branches[-1] += last
+            case "branch":
+                branches.append(0)
+            case "count":
+                branches[-1] += last * (_least_count(piece[0]) - 1)
+            case kind:
+                last = int(kind is None)
+                branches[-1] += last
+    return min(branches)
+
+
+def _least_count(count: str) -> int:
+    digits = re.search("[0-9]+", count)
+    return int(count[0] == "+") if digits is None else int(digits[0])
 
 
 def _is_open(pattern: str, at: int) -> bool:

@@ -95,7 +95,7 @@ class SecretScanner:
         work = Work(len(data))
         searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
         found: list[SecretMatch] = []
-        for search in searches:
+        for search in [each for each in searches if each.shortest <= len(data)]:
             known = _ends_by_start(found) if search.rule.judge is Judge.NEAR else {}
             for start, end, key_start in search.found(data, work):
                 if start == end or known.get(start, -1) >= end:
