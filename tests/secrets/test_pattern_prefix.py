@@ -138,4 +138,6 @@ def test_no_example_of_a_rule_is_shorter_than_its_pattern_allows():
     for rule in RULES:
         for text in examples_of(rule, 7):
             match = re.search(rule.regex, text)
-            assert match is None or len(match[0]) >= shortest(rule.regex) > 0, rule.name
+            assert (
+                match is None or len(match[0]) >= shortest(rule.regex) >= rule.least_length > 0
+            ), rule.name

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 import re2
 
 from interlock.secrets.credential_rules import SECRET, SecretRule
-from interlock.secrets.pattern_prefix import shortest
 
 _FEW_MATCHES: Final = 1_000
 _BYTES_PER_MATCH: Final = 32
@@ -57,7 +56,6 @@ class PatternSearch:
         """Compile the pattern of a rule."""
         self.rule = rule
         self.pattern = compiled(rule.regex)
-        self.shortest = shortest(rule.regex)
         self._begins = _beginning(rule)
         self._may_overlap = _may_overlap([head.lower() for head in rule.beginnings])
         names = self.pattern.groupindex.items()

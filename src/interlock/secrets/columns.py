@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from interlock.secrets.candidate_search import Found, Work, compiled
 from interlock.secrets.credential_rules import SecretRule
-from interlock.secrets.pattern_prefix import shortest
 
 _MOST_ROWS: Final = 200
 _FEWEST_HEADS: Final = 2
@@ -26,9 +25,9 @@ class ColumnSearch:
         self.rule = rule
         words = rf"(?i:(?:[a-z0-9]{{1,20}}[ _-])?(?:{'|'.join(rule.named)})s?)"
         padding = r"[ \t\"'`*]*"
-        heads = rf"(?m)^(?:[^\n]*[|\t;,])?{padding}{words}{padding}(?:[|\t;,][^\n]*)?\r?\n"
-        self.shortest = shortest(heads)
-        self._heads = compiled(heads)
+        self._heads = compiled(
+            rf"(?m)^(?:[^\n]*[|\t;,])?{padding}{words}{padding}(?:[|\t;,][^\n]*)?\r?\n"
+        )
         self._head = compiled(words)
 
     def found(self, data: bytes, work: Work) -> Iterator[Found]:

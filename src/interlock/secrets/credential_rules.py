@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interlock.model.verdict import Severity
-from interlock.secrets.pattern_prefix import is_bounded, is_literal, prefixes
+from interlock.secrets.pattern_prefix import is_bounded, is_literal, prefixes, shortest
 
 
 class Judge(enum.Enum):
@@ -97,6 +97,13 @@ class SecretRule(
                 return prefixes(self.pattern)
             case _:
                 return frozenset()
+
+    @property
+    def least_length(self) -> int:
+        """How many characters every match has at least."""
+        if self.form is Form.NAMED:
+            return min(map(shortest, self.named)) + shortest(self.value)
+        return shortest(self.token or self.pattern)
 
     @property
     def least_entropy(self) -> float:

@@ -8,7 +8,6 @@ from typing import Final
 
 from interlock.secrets.candidate_search import Found, Work, compiled
 from interlock.secrets.credential_rules import SecretRule
-from interlock.secrets.pattern_prefix import shortest
 from interlock.secrets.randomness import is_hexadecimal, random_bits
 
 _FARTHEST: Final = 72
@@ -67,9 +66,7 @@ class NearSearch:
         self.rule = rule
         words = "|".join(rule.named)
         ends = r"s?(?:[_.\-]?(?:prod|production|dev|staging|live|value|val|string|[0-9]{1,3}))?"
-        places = rf"(?i:{words})(?:[^A-Za-z0-9\n]*\n)?[^\n]*{_UNLIKE_WORDS}"
-        self.shortest = shortest(places)
-        self._places = compiled(places)
+        self._places = compiled(rf"(?i:{words})(?:[^A-Za-z0-9\n]*\n)?[^\n]*{_UNLIKE_WORDS}")
         self._last_word = compiled(rf"(?is).*({words}){ends}")
 
     def found(self, data: bytes, work: Work) -> Iterator[Found]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import re2
 
@@ -26,7 +26,7 @@ _OWN: Final = SecretRule(
     family="own", id="pattern", title="what the policy calls a secret", pattern="."
 )
 
-
+T = TypeVar("T")
 Search = PatternSearch | NearSearch | ColumnSearch
 _SEARCHES: Final[Mapping[Judge, type[Search]]] = {
     Judge.NEAR: NearSearch,
@@ -61,7 +61,8 @@ class SecretScanner:
         kept = [rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)]
         # What only stands beside a word comes last: most of it was found by its own rule.
         self._rules = sorted(kept, key=lambda rule: rule.judge is Judge.NEAR)
-        self._searches: dict[int, Search] = {}
+        self._searches = _OnFirstUse(self._search)
+        self._least_lengths = _OnFirstUse(lambda index: self._rules[index].least_length)
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
@@ -93,9 +94,9 @@ class SecretScanner:
         for keyword in keywords:
             rules.update(self._rules_of[keyword])
         work = Work(len(data))
-        searches = [self._searches.get(index) or self._search(index) for index in sorted(rules)]
+        fitting = sorted([index for index in rules if self._least_lengths[index] <= len(data)])
         found: list[SecretMatch] = []
-        for search in [each for each in searches if each.shortest <= len(data)]:
+        for search in [self._searches[index] for index in fitting]:
             known = _ends_by_start(found) if search.rule.judge is Judge.NEAR else {}
             for start, end, key_start in search.found(data, work):
                 if start == end or known.get(start, -1) >= end:
@@ -126,10 +127,8 @@ class SecretScanner:
         return found
 
     def _search(self, index: int) -> Search:
-        # Compiled on first use: a process that scans one short text needs a handful of rules.
         rule = self._rules[index]
-        search = self._searches[index] = _SEARCHES.get(rule.judge, PatternSearch)(rule)
-        return search
+        return _SEARCHES.get(rule.judge, PatternSearch)(rule)
 
     def _is_credential(
         self, rule: SecretRule, text: str, span: tuple[int, int], key_start: int
@@ -146,6 +145,18 @@ class SecretScanner:
 
     def _is_allowed(self, secret: bytes) -> bool:
         return any(pattern.fullmatch(secret) is not None for pattern in self._allowed)
+
+
+class _OnFirstUse(dict[int, T]):
+    """What is made for a rule when it is needed: one short text needs a handful of the rules."""
+
+    def __init__(self, made: Callable[[int], T]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, index: int) -> T:
+        found = self[index] = self._made(index)
+        return found
 
 
 def _ends_by_start(found: Sequence[SecretMatch]) -> dict[int, int]:
