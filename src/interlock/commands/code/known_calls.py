@@ -118,6 +118,8 @@ def effect(
     kind: CallKind, call: Call, argument: CodeArgument, *, recursive: bool = False
 ) -> CodeEffect:
     """Return what the call does to what the argument means."""
+    if kind is CallKind.READ and is_remote(argument):
+        kind = CallKind.FETCH
     shown = argument.literal or kind in _SHOWN_AS_WRITTEN
     return CodeEffect(
         kind=kind,
@@ -287,6 +289,14 @@ def _carries_data(call: Call) -> bool:
     return call.callee.startswith("urllib.") and len(_positional(call)) > 1
 
 
+def _remote_code(call: Call, _known: Known) -> Iterator[CodeEffect]:
+    """Read what runs a file: one of another machine is fetched for it."""
+    code = _at(call, 0)
+    if is_remote(code):
+        yield effect(CallKind.FETCH, call, code)
+        yield effect(CallKind.EVAL, call, code)
+
+
 def _code(_call: Call, _known: Known) -> Iterator[CodeEffect]:
     """Code that runs code is read by whoever knows the language."""
     return iter(())
@@ -348,6 +358,7 @@ _KNOWN: Final = {
     "fetch": Known(CallKind.FETCH, _one),
     "request": Known(CallKind.FETCH, _request),
     "evaluate": Known(CallKind.EVAL, _code),
+    "run-file": Known(CallKind.FETCH, _remote_code),
     "decode": Known(CallKind.DECODE, _one),
     "kill": Known(CallKind.KILL, _one),
     "kill-second": Known(CallKind.KILL, _one, 1),
@@ -434,6 +445,7 @@ _CALLS: Final = {
         request: fetch http.request https.request axios axios.request node-fetch undici.request
         evaluate: eval Function vm.runInNewContext vm.runInThisContext vm.runInContext vm.Script
             vm.compileFunction
+        run-file: import importScripts
         decode: atob zlib.gunzipSync zlib.inflateSync zlib.unzipSync zlib.brotliDecompressSync
         kill: process.kill
         delete-remotely: axios.delete got.delete superagent.delete
@@ -476,7 +488,7 @@ _CALLS: Final = {
         permit-second: chmod
         permit-third: chown
         run-words: system exec ` open3 IPC.Open3.open3 open2
-        fetch: LWP.Simple.get getstore mirror
+        fetch: LWP.Simple.get get getstore mirror
         evaluate: eval
         decode: decode_base64 MIME.Base64.decode_base64 uncompress inflate
         kill-second: kill
@@ -532,6 +544,7 @@ _CALLS: Final = {
         run-program: system2
         fetch: download.file url
         evaluate: eval
+        run-file: source source_url devtools.source_url
     """,
 }
 _METHODS: Final = {
