@@ -1,12 +1,14 @@
-"""What flows into a program: whether it shows that, or runs what is typed into it."""
+"""What a program is given: which words name what was fetched, whether it shows what flows in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import MANY, STAND_IN, UNKNOWN_FILE, Stream
+from interlock.commands.shell.provenance import MANY, REMOTE, STAND_IN, UNKNOWN_FILE, Stream
+from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 
 STANDARD_INPUT: Final = literal("standard input")
@@ -25,6 +27,13 @@ _NO_PROMPT: Final = (
     *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
 )
 """Options with which they show none: what to run stands in the line, or there is nothing to."""
+
+
+def fetched_files(argv: Sequence[Word], scope: Scope) -> frozenset[str]:
+    """Return the words, in lower case, that name files which this line had from another machine."""
+    names = [word.text.rpartition("=")[2] for word in argv[1:]]
+    held = [(name, scope.files.get(scope.path(name))) for name in names]
+    return frozenset(name.lower() for name, stream in held if stream and stream.labels & REMOTE)
 
 
 def is_fed_unseen(command: Command) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from interlock.commands.program_input import (
     STANDARD_INPUT,
     doubtful_sources,
+    fetched_files,
     is_fed_unseen,
     shows,
     waits_for_lines,
@@ -384,6 +385,7 @@ class Simulation(Walker):
             cwd=scope.cwd,
             text=simple.text,
             wraps=wraps,
+            fetched=fetched_files(argv, scope) if scope.files else frozenset(),
         )
         self.commands.append(command)
         for name, value in simple.assignments:

@@ -151,6 +151,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     text: str = ""
     wraps: bool = False
     """Whether some of its words are a command by itself, which is judged by itself."""
+    fetched: frozenset[str] = frozenset()
+    """Its words, in lower case, that name files which came from another machine on this line."""
 
     @property
     def line(self) -> str:

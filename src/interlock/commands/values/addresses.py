@@ -21,10 +21,13 @@ DISGUISED: Final = "disguised"
 """A host that is meant to be taken for another one."""
 SHORTHAND: Final = "shorthand"
 """`user/repository`, which some programs look for at a forge."""
+FETCHED: Final = "fetched"
+"""A file here that came from another machine on the same line."""
 ELSEWHERE: Final = frozenset((FORGE, FOREIGN, RAW, NEIGHBOUR, SHORTENED, DISGUISED))
 """Neither this machine nor an official index."""
 NAMES: Final = (
     OFFICIAL, LOCAL, FORGE, FOREIGN, RAW, NEIGHBOUR, SHORTENED, DISGUISED, SHORTHAND,
+    FETCHED,
 )  # fmt: skip
 
 _ADDRESS: Final = r"(?s)(?:.*[\s:@])?([A-Za-z][\w.+-]{0,30})://([^/?#\s,;'\"()<>]*)"

@@ -14,6 +14,7 @@ from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.words import Word
 from interlock.commands.values.addresses import (
     ELSEWHERE,
+    FETCHED,
     SHORTHAND,
     origin_of,
     origin_of_host,
@@ -208,10 +209,18 @@ class Matcher:
         texts = operands[:1] if rule.only_first else operands
         addresses = [text for text in texts if "/" in text or ":" in text]
         found.update(map(origin_of_host if rule.hosts else origin_of, addresses))
+        if command.fetched and self._names_fetched(command, texts):
+            found.add(FETCHED)
         if rule.unless_origins and not found.isdisjoint(rule.unless_origins):
             return not found.isdisjoint(ELSEWHERE)
         wanted = rule.origins or rule.hosts
         return not wanted or not found.isdisjoint(wanted)
+
+    def _names_fetched(self, command: Command, operands: Sequence[str]) -> bool:
+        """Whether one of the words is a file that was fetched before."""
+        options = command.invocation.all_values(*self.rule.origin_options)
+        named = [*operands, *(word.text.lower().lstrip("=") for word in options)]
+        return not command.fetched.isdisjoint(named)
 
     def _silencer(self, command: Command, operands: Sequence[Word]) -> str:
         invocation = command.invocation
