@@ -366,12 +366,16 @@ EFFECTS = [
     (GO, 'os.RemoveAll("/x"); exec.Command("ls")', "delete /x recursive, argv ls"),
     (R, 'unlink("x", recursive=TRUE)', "delete x recursive"),
     (R, 'source("a.R")', ""),
-    (R, 'source("https://h.example/a.R")', "fetch https://h.example/a.R, eval https://h.example/a.R"),
+    (
+        R,
+        'source("https://h.example/a.R")',
+        "fetch https://h.example/a.R, eval https://h.example/a.R",
+    ),
     (PHP, 'eval(file_get_contents("a.php"));', "read a.php"),
     (
         PHP,
         'system(file_get_contents("https://h.example/a"));',
-        "shell ?, fetch https://h.example/a, eval file_get_contents(\"https://h.example/a\")?",
+        'shell ?, fetch https://h.example/a, eval file_get_contents("https://h.example/a")?',
     ),
     (PHP, 'DB::statement("DROP TABLE a");', "sql DROP TABLE a"),
     (PYTHON, "cur.execute('truncate a')", "sql truncate a"),

