@@ -161,3 +161,28 @@ def test_a_person_wipes_the_slate() -> None:
 
     assert signs_of(meter, SETTINGS) == ()
     assert told(noted(meter, a_failure("A"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [(2, StepDecision.CONTINUE), (3, StepDecision.PAUSE), (5, StepDecision.STOP)],
+)
+def test_a_change_that_tells_the_same_each_time_is_a_repeat_of_itself(
+    times: int, expected: StepDecision
+) -> None:
+    sent = a_success("send 100", changed=True)
+
+    assert told(after(a_success("look"), *[sent] * times)) == {"loop": expected}
+
+
+def test_a_change_that_is_only_acknowledged_may_be_wanted_once_more() -> None:
+    pressed = a_success("press next", changed=True, silent=True)
+
+    assert told(after(*[pressed] * 4)) == {"loop": StepDecision.CONTINUE}
+    assert told(after(*[pressed] * 5)) == {"loop": StepDecision.PAUSE}
+
+
+def test_a_change_that_a_person_spoke_after_is_no_part_of_a_round() -> None:
+    sent = a_success("send 100", changed=True)
+
+    assert told(after(sent, PERSON, sent, sent)) == {"loop": StepDecision.CONTINUE}

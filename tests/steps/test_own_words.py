@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from interlock.model.progress_meter import MOST_SAID, Meter, Observation
 from interlock.model.review import TestCounts
 from interlock.model.step import StepDecision
 from interlock.policy.config.run_sections import Loops
 from interlock.policy.steps.loop_detector import evidence_of, signs_of, stuck_score
-from interlock.policy.steps.own_words import tells_of_setback
+from interlock.policy.steps.own_words import owns_up, tells_of_setback
 from steps.contexts import a_call, after
 
 SETTINGS = Loops()
@@ -74,6 +75,10 @@ def runs_of_a_script(times: int, text: str = NEXT) -> list[Observation]:
         "I'm experiencing some issues with the search.",
         "We ran into a problem here.",
         "I'll make one more attempt.",
+        "We're having trouble to find the file.",
+        "I am still having some difficulties with the login.",
+        "Here is another try after the repeated errors.",
+        "I am sorry for the continued confusion.",
     ],
 )
 def test_words_that_tell_of_a_setback(text: str) -> None:
@@ -99,6 +104,9 @@ def test_words_that_tell_of_a_setback(text: str) -> None:
         "Next I add the same option to the parser.",
         "I remain in this folder and keep the file.",
         "Good way to go; again the strategy pays.",
+        "Users have trouble with the login; I read its code.",
+        "The difficult part is the parser, continued below.",
+        "I apologize for the long list.",
         "",
     ],
 )
@@ -175,6 +183,74 @@ def test_words_that_repeat_a_setback_count_once() -> None:
 
     assert points(meter) == {"loop": 0.7, "echo": 0.25, "setbacks": 0.25}
     assert stuck_score(meter, SETTINGS) == pytest.approx(0.7 + 0.25, abs=0.05)
+
+
+WRONG = "The search did not return anything. I will look for the name."
+
+
+def test_telling_what_went_wrong_and_doing_the_very_same_pauses_a_run() -> None:
+    meter = after(a_call("A", text="Let me look for it."), a_call("A", text=WRONG))
+
+    assert points(meter) == {"loop": 0.7, "done-again": 0.35}
+    (_, stuck) = signs_of(meter, SETTINGS)
+    assert stuck.decision is StepDecision.PAUSE
+    assert "went wrong, and it made the very same call again" in stuck.message
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I apologize, that was the wrong line.",
+        "Sorry, the path is another one.",
+        "My mistake: the name has to be given.",
+        "It still fails. Let me try again.",
+        "Let me take a different approach here.",
+    ],
+)
+def test_words_for_what_went_wrong(words: str) -> None:
+    assert owns_up(words)
+
+
+@pytest.mark.parametrize(
+    "words", ["Let me try that once more.", "One more attempt at it.", "All of it passes.", ""]
+)
+def test_whoever_only_tries_again_does_what_was_said(words: str) -> None:
+    meter = after(a_call("A", text="Let me look for it."), a_call("A", text=words))
+
+    assert "done-again" not in points(meter)
+
+
+def test_words_right_before_the_call_count_like_those_with_it() -> None:
+    said = Observation.of_message(WRONG)
+
+    assert "done-again" in points(after(a_call("A"), said, a_call("A")))
+    assert "done-again" not in points(after(a_call("A"), said, a_call("B"), a_call("A")))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        a_call("B", text=WRONG),
+        a_call("A", text=WRONG, result="another answer"),
+        a_call("A", text=WRONG, changed=True, rewritten=3),
+    ],
+)
+def test_what_is_not_the_very_same_call_may_mend_it(last: Observation) -> None:
+    assert "done-again" not in points(after(a_call("A"), last))
+
+
+def test_a_trouble_that_passes_by_itself_may_be_met_with_patience() -> None:
+    trouble = a_call("A", text=WRONG, error="503 unavailable", silent=True)
+
+    assert "done-again" not in points(after(trouble, trouble))
+    assert "done-again" in points(after(*[replace(trouble, silent=False)] * 2))
+
+
+def test_whoever_spoke_since_has_heard_of_it() -> None:
+    paid = a_call("pay", changed=True, silent=True)
+    meter = after(paid, Observation.of_message(WRONG), PERSON, paid)
+
+    assert "done-again" not in points(meter)
 
 
 @pytest.mark.parametrize(("times", "expected"), [(3, None), (4, 0.25), (5, 0.5), (6, 1.0)])

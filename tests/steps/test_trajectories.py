@@ -127,6 +127,20 @@ def test_output_that_is_told_as_if_by_a_person_is_the_result_of_a_call(
     assert (call.kind, call.error) == (Kind.CALL, error)
 
 
+def test_agents_that_talk_to_each_other_are_no_people() -> None:
+    output = a_person("exitcode: 0 (execution succeeded)\nCode output: 5")
+    answer, plan = a_person("That is too few."), a_person("Run this:\n```python\nprint(5)\n```")
+
+    assert kinds(plan, output, answer, a_person("Go on."), plan) == [
+        Kind.PERSON,
+        Kind.CALL,
+        Kind.MESSAGE,
+        Kind.PERSON,
+        Kind.MESSAGE,
+    ]
+    assert kinds(output, a_message("Five."), answer) == [Kind.CALL, Kind.MESSAGE, Kind.PERSON]
+
+
 def test_reads_what_each_step_tells() -> None:
     row = a_call(
         "Read", {"path": "a"}, "first lines…[+900]", result_h="r", result_len=910, err=False, ts=2

@@ -144,6 +144,7 @@ _OUTPUT: Final = re.compile(
     re.IGNORECASE,
 )
 """How output begins that agents without tools are given as if a person had said it."""
+_CODE: Final = "```"
 _HEAD: Final = re.compile(
     r"\s*(?:exit ?code: ?[^\n]*\n\s*(?:code output:)?|<returncode>[^\n]*\n\s*(?:<output>)?)",
     re.IGNORECASE,
@@ -166,8 +167,11 @@ class _Sight:
         self._said_before: set[bytes] = set()
         self._turn: int | None = None
         self._turns = 0
+        self._is_given_output = False
+        self._was_output = False
 
     def of(self, step: PastStep) -> Observation | None:
+        was_output, self._was_output = self._was_output, False
         if step.tool is not None:
             if step.turn is None or step.turn != self._turn or step.text:
                 self._turn, self._turns = step.turn, self._turns + 1
@@ -178,7 +182,12 @@ class _Sight:
         if step.role not in _PEOPLE:
             return Observation.of_message(step.text, at=step.at)
         if _OUTPUT.match(step.text):
+            self._was_output = self._is_given_output = True
             return _output(step)
+        if was_output or (self._is_given_output and _CODE in step.text):
+            # Agents that talk to each other are each other's users: who answers output, or writes
+            # what is run, is one of them.
+            return Observation.of_message(step.text, at=step.at)
         words = hashlib.sha256(step.text.encode("utf-8", "surrogatepass")).digest()
         if words in self._said_before:
             # Nobody says the very same twice: a harness that repeats its prompt is no person.

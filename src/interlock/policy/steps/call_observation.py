@@ -57,9 +57,16 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CHANGING: Final = frozenset(
     "write edit create update delete remove insert replace patch apply append modify add send post"
     " put book cancel move rename upload commit push deploy install set submit transfer pay order"
-    " schedule invite reserve exchange return save upsert".split()
+    " schedule invite reserve exchange return save upsert toggle enable disable grant revoke reset"
+    " reboot restart activate deactivate connect disconnect suspend resume lock unlock".split()
 )
 """Words in the name of a tool that is made to change something."""
+_ASKING: Final = frozenset(
+    "get list search find read view show check fetch query describe lookup look retrieve browse"
+    " count inspect is has can".split()
+)
+"""Words that such a name only looks by, where they come first: it gets an order and gives none."""
+_EITHER: Final = frozenset(("or", "and"))
 _LOOKING: Final = re.compile(
     r'"(?:command|action|operation)": ?"(?:view|read|get|list|search|find|open)\b'
 )
@@ -224,5 +231,11 @@ def _changes(tool: str, arguments: str) -> bool:
         return False
     words = _words_of(tool)
     if not _CHANGING.isdisjoint(words):
-        return True
+        return not _only_asks(words)
     return not _SHELLS.isdisjoint(words) and _CHANGING_COMMAND.search(arguments) is not None
+
+
+def _only_asks(words: tuple[str, ...]) -> bool:
+    """Return whether the first word of a name that says what it does is one of looking."""
+    first = next(word for word in words if word in _ASKING or word in _CHANGING)
+    return first in _ASKING and _EITHER.isdisjoint(words)

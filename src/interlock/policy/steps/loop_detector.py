@@ -21,7 +21,7 @@ import msgspec
 from interlock.model.progress_meter import Meter, PastCall
 from interlock.model.step import COHERENCE_ACTIONS, Sign, StepDecision
 from interlock.policy.config.run_sections import Loops
-from interlock.policy.steps.own_words import refrain, setbacks
+from interlock.policy.steps.own_words import done_again, refrain, setbacks
 from interlock.policy.steps.run_memory import again, patched, returned, unmoved
 from interlock.policy.steps.stuck_evidence import (
     PAUSES,
@@ -41,7 +41,7 @@ _CALLS: Final = frozenset(
     ("loop", "counting", "same-error", "failures", "waiting", "unmoved", "patched", "returned")
 )
 """The kinds that look at the latest calls, and often see the same thing."""
-_WORDS: Final = frozenset(("echo", "setbacks", "refrain"))
+_WORDS: Final = frozenset(("echo", "setbacks", "refrain", "done-again"))
 """The kinds that look at the latest words: the same."""
 
 
@@ -70,8 +70,7 @@ def signs_and_score(meter: Meter, settings: Loops) -> tuple[tuple[Sign, ...], fl
 
 def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
     """Return everything that speaks for the run being stuck."""
-    # Only calls since something changed count as repeats of each other.
-    live = [each for each in meter.calls if each.step > meter.since]
+    live = _live(meter)
     found = _round(live)
     kinds = (
         None if found is None else _loop(found, settings),
@@ -86,9 +85,24 @@ def evidence_of(meter: Meter, settings: Loops) -> Iterator[Evidence]:
         _echo(meter),
         setbacks(meter),
         refrain(meter),
+        done_again(meter),
         again(meter, 0 if found is None else int(found.round.repeats) - 1),
     )
     return filter(None, kinds)
+
+
+def _live(meter: Meter) -> list[PastCall]:
+    """Return the calls that count as repeats of each other: those since something changed.
+
+    The change itself is the first of them where it told something: to make it again is a repeat. An
+    acknowledgement may well be wanted twice.
+    """
+    return [
+        each
+        for each in meter.calls
+        if each.step > meter.since
+        or (each.step == meter.since > meter.cleared and each.outcome and not each.silent)
+    ]
 
 
 def _score(found: tuple[Evidence, ...], meter: Meter) -> float:

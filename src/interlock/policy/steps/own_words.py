@@ -16,6 +16,10 @@ from interlock.policy.steps.stuck_evidence import PAUSES, Evidence, graded, step
 
 _SETBACKS: Final = ((2, 0.25), (3, PAUSES))
 """Messages among those remembered that tell of a setback."""
+_DONE_AGAIN: Final = 0.35
+"""One that tells what went wrong, and then the very same call with the very same result."""
+_AT_ONCE: Final = (0, 1)
+"""The call is made with the words, or right after them."""
 _REFRAIN: Final = ((4, 0.25), (5, 0.5), (6, PAUSES))
 """The same words with the same call, whatever came of it."""
 _FEWEST_WORDS: Final = 5
@@ -24,17 +28,23 @@ _FEWEST_WORDS: Final = 5
 _HINTS: Final = (
     "try", "still ", "same ", "again", "attempt", "another ", "different ", "alternative ", "luck",
     "persist", "remain", "keep", "could", "unable", "t able", "did", "there ", "encounter",
-    "experienc", "into ",
+    "experienc", "into ", "troubl", "difficult", "continued ", "repeated ",
 )  # fmt: skip
 """One of these is in every message that tells of a setback; most messages hold none."""
+_SORRY: Final = ("apolog", "sorry", "my mistake")
+"""Courtesy by itself, but not with the very same call."""
 _BAD: Final = "(?:error|problem|issue|failure)"
-# Written as text: most processes never need it, and to compile it takes milliseconds. What a
-# program does not do, in the present, is what is to be mended; what did not work was tried.
-_SETBACK: Final = (
-    r"\b(?:(?:let me|let's|let us|i'll|i will|we'll|we will) (?:just |now )?(?:re-?)?try\b"
+# Written as text: most processes never need them, and to compile them takes milliseconds.
+_RETRY: Final = (
+    r"(?:let me|let's|let us|i'll|i will|we'll|we will) (?:just |now )?(?:re-?)?try\b"
     r"|try(?:ing)? (?:it |this |that )?(?:again|once more|one more time)\b"
-    r"|(?:another|different|alternative) (?:approach|way|strategy|attempt|try)\b"
-    r"|one more (?:attempt|try)\b|no luck\b|fail(?:s|ed|ing)? again\b"
+    r"|one more (?:attempt|try)\b"
+)
+"""Whoever only says so and makes the same call does what was said."""
+# What a program does not do, in the present, is what is to be mended; what did not work was tried.
+_WRONG: Final = (
+    r"(?:another|different|alternative) (?:approach|way|strategy|attempt|try)\b"
+    r"|no luck\b|fail(?:s|ed|ing)? again\b"
     rf"|still (?:not|fail\w*|getting|having|have (?:an?|the|this|some) {_BAD}|can(?:'t|not)"
     r"|do(?:es)?n't|isn't|aren't|unable|encounter\w*|wrong|missing|broken|there)\b"
     rf"|same (?:{_BAD}|result)\b|{_BAD}s? (?:still )?(?:persist|remain)s?\b"
@@ -44,8 +54,12 @@ _SETBACK: Final = (
     rf"(?! (?:an?y? |other |more |further )*(?:{_BAD}|bug|warning|regression))"
     r"|(?:seems|appears|looks like)(?: that)? there (?:was|were|has been|(?:is|are) (?:still|no))\b"
     r"|(?:(?:seems|appears)(?: that)? there is|there (?:seems|appears) to be|r[au]n(?:ning)? into"
-    rf"|encounter(?:ed|ing)|experienc(?:ed|ing)) (?:an? |some )?(?:\w+ )?{_BAD}s?\b)"
+    rf"|encounter(?:ed|ing)|experienc(?:ed|ing)) (?:an? |some )?(?:\w+ )?{_BAD}s?\b"
+    r"|(?:i'm|i am|we're|we are) (?:still )?having (?:some )?(?:trouble|difficult(?:y|ies))\b"
+    rf"|(?:continued|repeated|persistent) (?:confusion|mistakes?|{_BAD}s?)\b"
 )
+_WENT_WRONG: Final = rf"\b(?:{_WRONG})"
+_SETBACK: Final = rf"\b(?:{_RETRY}|{_WRONG})"
 
 
 def setbacks(meter: Meter) -> Evidence | None:
@@ -58,6 +72,30 @@ def setbacks(meter: Meter) -> Evidence | None:
         grades=_SETBACKS,
         what="by its own words something did not work or has to be tried again",
         remediation="say what each attempt has shown, or ask for what is missing",
+    )
+
+
+def done_again(meter: Meter) -> Evidence | None:
+    """Return that it tells of something that went wrong and makes the very same call, if so.
+
+    A trouble that passes by itself is rightly met with patience.
+    """
+    last = meter.calls[-1] if meter.calls else None
+    words = meter.said[-1] if meter.said else None
+    if last is None or words is None or not last.rework or last.place:
+        return None
+    is_at_once = words.step > meter.cleared and last.step - words.step in _AT_ONCE
+    if not is_at_once or (last.error and last.silent) or not owns_up(words.text):
+        return None
+    return Evidence(
+        name="done-again",
+        points=_DONE_AGAIN,
+        message=(
+            "by its own words something went wrong, and it made the very same call again, with the"
+            f" same result ({steps_in_words((words, last))})"
+        ),
+        remediation="change what went wrong before you call it again",
+        steps=(words.step, last.step),
     )
 
 
@@ -86,6 +124,15 @@ def tells_of_setback(text: str) -> bool:
     """Return whether words say that an attempt failed, or that something is tried again."""
     plain = text.lower().replace("\u2019", "'")
     return any(map(plain.__contains__, _HINTS)) and re.search(_SETBACK, plain) is not None
+
+
+@lru_cache(maxsize=1024)
+def owns_up(text: str) -> bool:
+    """Return whether words tell of something that went wrong, or apologise for it."""
+    plain = text.lower().replace("\u2019", "'")
+    if any(map(plain.__contains__, _SORRY)):
+        return True
+    return any(map(plain.__contains__, _HINTS)) and re.search(_WENT_WRONG, plain) is not None
 
 
 def _once_a_turn(meter: Meter, said: list[PastMessage]) -> list[PastMessage]:
