@@ -149,3 +149,33 @@ def test_phrases_of_the_policy_count_in_the_last_sentence() -> None:
 def test_half_a_character_is_read_like_any_other() -> None:
     assert goes_on("\ud83d Now let me run the tests.")
     assert decided("ok \ud83d").outcome is StopOutcome.FINISHED
+
+
+RUN_ON = [
+    "First, let's look for a key: Looks like there is none. Let's create one:",
+    "Let me move the pages: Now let me move the tables: Now let me move the logs:",
+    "I'll create the list page: I see that it exists already. Let me update the plan:",
+]
+SHOWN = [
+    "There is no key. Let's create one:",
+    "I moved the pages and the tables. Now let me move the logs:",
+    "Let me write the fourth part: Rules by owner. Now let me add its tests:",
+    "I'll do two things: first the page, then its test. Let me update the plan:",
+]
+
+
+@pytest.mark.parametrize("text", RUN_ON)
+def test_a_text_that_leaves_its_calls_out_does_not_tell_whether_the_last_was_made(
+    text: str,
+) -> None:
+    in_a_chat = decided(text, last_event=LastEvent.USER_MESSAGE)
+    at_work = decided(text, last_event=LastEvent.TOOL_RESULT)
+
+    assert in_a_chat.outcome is StopOutcome.FINISHED
+    assert at_work.goes_on
+    assert any("leaves out the calls" in each.because for each in at_work.signals)
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_a_text_that_breaks_off_before_its_call_is_not_done(text: str) -> None:
+    assert decided(text, last_event=LastEvent.USER_MESSAGE).goes_on

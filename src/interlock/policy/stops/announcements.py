@@ -252,6 +252,11 @@ _REMARK: Final = opening(
     please bear, hold on, one moment, just a moment, stand by, give me
 """)
 )
+# Where the next clause follows an announcement in the same line, a call stood between them.
+_RUN_ON: Final = re.compile(
+    r": (?=(?:I|It|We|There|This|That|Looks|Seems|Let|Since|Now|Next|Then|Also|Great|Good|Perfect"
+    r"|OK|Okay)\b)"
+)
 _PATIENCE: Final = _SIGNS.add(
     r"\b(?:hold|wait|bear with me|moment|second|minute|stand by)\b.{0,20}\bwhile i\b"
 )
@@ -269,6 +274,9 @@ def announced(closing: Closing) -> Announcement | None:
     found = _from_last(last) or _from_before(closing.sentences)
     if found is not None and found.kind is Intent.SHARED and _is_labelled(closing.sentences):
         found = None
+    if found is not None and closing.is_open and _leaves_calls_out(closing.sentences):
+        because = "its end announces an act, but it leaves out the calls that it made"
+        return Announcement(last.said, because, Intent.SHARED)
     if closing.is_open and (found is None or found.kind is not Intent.ACT):
         because = "it breaks off where something must follow"
         return Announcement(last.said, because, Intent.OPEN_END)
@@ -315,6 +323,19 @@ def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
     is_remark = not last.begins_line and _REMARK.match(last.plain) is not None
     acts = is_remark and _names_an_act(before)
     return _announcement(before) if acts and not _is_put_off(before) else None
+
+
+def _leaves_calls_out(sentences: tuple[Sentence, ...]) -> bool:
+    """Tell whether acts are announced and followed by what came of them, with no call to be seen.
+
+    Exports of chats join what was said around calls into one text. Whether the last one was made
+    cannot be told from it either.
+    """
+    return any(
+        _FIRST_PERSON.is_in(head.lower())
+        for each in sentences
+        for head in _RUN_ON.split(each.said)[:-1]
+    )
 
 
 def _is_labelled(sentences: tuple[Sentence, ...]) -> bool:

@@ -36,6 +36,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     has_blanks: bool = True
 
 
+_FEW: Final = r"(?: [^ ,.;]+){0,5}"
+"""A few words of the same clause, between a verb and what belongs to it."""
 _GERMAN_ACTS: Final = one_of("""
     führe, prüfe, schaue, starte, öffne, lese, schreibe, teste, erstelle, ändere, behebe, suche,
     ergänze, aktualisiere, installiere, entferne, ersetze, rufe, gehe, mache, füge, baue, passe,
@@ -51,7 +53,10 @@ _GERMAN: Final = Language(
         (?:jetzt|nun|als nächstes|zuerst|dann|zunächst|anschließend|danach)
         (?:werde|muss|{_GERMAN_ACTS}) (?:ich|wir),
         (?:schauen|sehen|prüfen|testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den),
-        ich (?:fange|beginne|starte) mit
+        ich (?:fange|beginne|starte) mit,
+        ich lasse(?: (?:den|die|das|es|sie)(?: [^ ,.;]+)?)? (?:jetzt|nun|zuerst|gleich|kurz)
+        (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen,
+        (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{_FEW} (?:durch)?laufen
     """,
     ends=r"""
         einreichen, ich reiche, abgeben, ich gebe, abschließen, ich schließe, beenden, ich beende,
@@ -75,7 +80,9 @@ _GERMAN: Final = Language(
         ich warte auf (?:deine|ihre|dein|ihr|dich|sie|eure), ich warte, warte auf deine,
         warte auf ihre
     """,
-    runs=r"""
+    runs=rf"""
+        (?:ich lasse|lasse ich|wir lassen|lassen wir){_FEW}
+        (?:im hintergrund (?:weiter ?)?laufen|weiter ?laufen),
         (?:läuft|laufen|lädt|baut) (?:jetzt |nun |noch |gerade |weiter |derzeit )*im hintergrund,
         (?:läuft|laufen) (?:gerade |derzeit )?(?:noch|weiterhin)(?: immer)?,
         im hintergrund gestartet,
@@ -120,7 +127,9 @@ _FRENCH: Final = Language(
         j'attends (?:votre|ta|ton|vos|tes), j'attends, dans l'attente de, en attente de votre,
         en attente de ta
     """,
-    runs=r"""
+    runs=rf"""
+        je (?:(?:le|la|les) )?(?:laisse|laisserai|vais laisser){_FEW} (?:tourner|s'exécuter){_FEW}
+        en arrière-plan,
         (?:tourne|tournent|s'exécute|s'exécutent|est en cours|sont en cours)
         (?:toujours |encore |maintenant |actuellement )*(?:en arrière-plan|d'exécution),
         (?:tourne|tournent) (?:toujours|encore), (?:lancé|lancée|lancés|lancées) en arrière-plan,
@@ -159,7 +168,9 @@ _SPANISH: Final = Language(
         espero tu, espero su, espero tus, espero sus, quedo a la espera, estaré esperando tu,
         estaré esperando su, quedo atento, quedo atenta, espero
     """,
-    runs=r"""
+    runs=rf"""
+        (?:dejo|dejaré|dejamos|voy a dejar){_FEW}
+        (?:ejecutándose|corriendo|en ejecución|ejecute|ejecuten|corra|corran) en segundo plano,
         (?:se está ejecutando|se están ejecutando|sigue ejecutándose|siguen ejecutándose
         |está corriendo|están corriendo|corre|corren|se ejecuta|se ejecutan)
         (?:ahora |aún |todavía )*en segundo plano,
@@ -197,7 +208,9 @@ _PORTUGUESE: Final = Language(
         aguardo (?:sua|seu|suas|seus|o seu|a sua), fico no aguardo, aguardando sua,
         aguardando seu, aguardo
     """,
-    runs=r"""
+    runs=rf"""
+        (?:deixo|deixarei|deixamos|vou deixar){_FEW}
+        (?:rodando|executando|em execução|rodar) em segundo plano,
         (?:está rodando|estão rodando|está executando|está sendo executado|está em execução
         |continua rodando|continuam rodando|roda|rodam) (?:agora |ainda )*em segundo plano,
         (?:continua|continuam|ainda está|ainda estão) (?:rodando|executando|em execução
@@ -235,7 +248,8 @@ _ITALIAN: Final = Language(
         in attesa di una tua,
         attendo
     """,
-    runs=r"""
+    runs=rf"""
+        (?:lascio|lascerò|lasciamo){_FEW} (?:in esecuzione|girare|andare){_FEW} in background,
         (?:è in esecuzione|sono in esecuzione|gira|girano|sta girando|stanno girando)
         (?:ora |ancora |adesso )*in background,
         (?:è ancora|sono ancora) in (?:esecuzione|corso), (?:avviato|avviata) in background,
@@ -266,7 +280,9 @@ _DUTCH: Final = Language(
     awaits=r"""
         ik wacht op (?:je|jouw|uw), ik wacht, ik hoor graag, ik hoor het graag
     """,
-    runs=r"""
+    runs=rf"""
+        (?:ik laat|laat ik){_FEW}
+        (?:op de achtergrond (?:door)?(?:draaien|lopen)|doorlopen|doordraaien),
         (?:draait|draaien|loopt|lopen) (?:nu |nog |steeds |momenteel )*op de achtergrond,
         (?:draait|draaien|loopt|lopen) nog(?: steeds)?, op de achtergrond gestart,
         wacht(?:en)? (?:tot (?:de|het)|op het resultaat|op de build|op de tests)
@@ -304,9 +320,10 @@ _RUSSIAN: Final = Language(
         жду (?:вашего|вашей|твоего|твоей|ваш|вас|ответа), жду, буду ждать вашего,
         буду ждать твоего, ожидаю вашего, ожидаю ответа
     """,
-    runs=r"""
+    runs=rf"""
+        (?:оставляю|оставлю|оставляем){_FEW} (?:в фоне|в фоновом режиме),
         (?:работает|работают|выполняется|выполняются|запущен|запущена|запущены|идёт|идет|собирается)
-        (?:сейчас |теперь |всё ещё |все еще |ещё |еще )*в фоне(?:вом режиме)?,
+        (?:сейчас |теперь |всё ещё |все еще |ещё |еще )*(?:в фоне|в фоновом режиме),
         (?:всё ещё|все еще|ещё|еще) (?:работает|работают|выполняется|выполняются|идёт|идет),
         (?:жду|подожду|ожидаю|дождусь) (?:завершения|окончания|результата|результатов|пока)
     """,
@@ -345,7 +362,8 @@ _CHINESE: Final = Language(
         等待您, 等待你, 等您, 等你, 我会等, 我等, 期待您, 等候您
     """,
     runs=r"""
-        (?:正在|仍在|还在|在)后台(?:运行|执行|构建|进行), 后台(?:运行|执行)(?:中|着),
+        (?:正在|仍在|还在|在)后台(?:继续|持续)?(?:运行|执行|构建|进行|跑),
+        后台(?:运行|执行)(?:中|着),
         (?:仍在|还在|正在)(?:运行|执行|构建)(?:中)?[。,.]?,
         等待(?:构建|测试|任务|运行|它|其|结果|编译|部署)
     """,
@@ -387,7 +405,8 @@ _JAPANESE: Final = Language(
         お待ちして, ご連絡を待, 返信を待, 待っています, 待ってます
     """,
     runs=r"""
-        バックグラウンドで(?:実行|動作|ビルド|稼働|動いて|走って), (?:実行中|ビルド中|処理中)です,
+        バックグラウンドで(?:実行|動作|ビルド|稼働|動いて|走って|動かして|走らせて|回して),
+        (?:実行中|ビルド中|処理中)です,
         まだ(?:実行|動作|ビルド)中, (?:完了|終了|終わる)(?:する)?(?:の)?(?:を|まで)待ち
     """,
     has_blanks=False,
@@ -417,7 +436,7 @@ _KOREAN: Final = Language(
         기다리겠습니다, 기다릴게요, 답변을 기다, 기다리고 있습니다
     """,
     runs=r"""
-        백그라운드에서 (?:실행|빌드|진행|동작|돌아), 아직 (?:실행|빌드|진행) 중,
+        백그라운드에서 (?:계속 )?(?:실행|빌드|진행|동작|돌아|돌려), 아직 (?:실행|빌드|진행) 중,
         (?:실행|빌드) 중입니다,
         (?:끝날|완료될|종료될) 때까지
     """,
@@ -449,9 +468,9 @@ _MARKERS: Final = frozenset(
     ich wir du sie bitte jetzt nun soll sollen lass der die das den dem ist und alle als sag gib
     je vous tu les le la des est dites dis dois ensuite voulez veux souhaitez passons
     voy vamos los las el en una puedes puede dime espero quedo quieres tengo debo necesito ahora
-    vou os as um uma agora preciso aguardo fico quer gostaria me deixe deixa
+    vou os as um uma em agora preciso aguardo fico quer gostaria me deixe deixa deixo
     ora adesso procedo attendo resto lasciami vuoi vuole puoi devi devo il gli fammi sto vado
-    è sono ancora non un per di ik de het een op nog nu laat zal wil wacht daarna vervolgens
+    è sono ancora non un per di lascio ik de het een op nog nu laat zal wil wacht daarna vervolgens
     """.split()
 )
 """Words that stand in nearly every sentence of a language that needs no other signs."""
