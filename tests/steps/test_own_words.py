@@ -205,6 +205,9 @@ def test_telling_what_went_wrong_and_doing_the_very_same_pauses_a_run() -> None:
         "My mistake: the name has to be given.",
         "It still fails. Let me try again.",
         "Let me take a different approach here.",
+        "It seems that no such words were found.",
+        "Nothing was returned for that name.",
+        "The call gives an empty result.",
     ],
 )
 def test_words_for_what_went_wrong(words: str) -> None:
@@ -212,7 +215,15 @@ def test_words_for_what_went_wrong(words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["Let me try that once more.", "One more attempt at it.", "All of it passes.", ""]
+    "words",
+    [
+        "Let me try that once more.",
+        "One more attempt at it.",
+        "No errors were found.",
+        "No new warnings were printed.",
+        "Next I empty the list.",
+        "",
+    ],
 )
 def test_whoever_only_tries_again_does_what_was_said(words: str) -> None:
     meter = after(a_call("A", text="Let me look for it."), a_call("A", text=words))

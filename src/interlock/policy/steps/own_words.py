@@ -58,7 +58,12 @@ _WRONG: Final = (
     r"|(?:i'm|i am|we're|we are) (?:still )?having (?:some )?(?:trouble|difficult(?:y|ies))\b"
     rf"|(?:continued|repeated|persistent) (?:confusion|mistakes?|{_BAD}s?)\b"
 )
-_WENT_WRONG: Final = rf"\b(?:{_WRONG})"
+_NOTHING: Final = (
+    rf"(?:no (?!(?:\w+ )?(?:{_BAD}|bug|warning)s?\b)(?:\w+ ){{1,3}}|nothing )(?:was|were)"
+    r" (?:found|returned|printed)\b|an? empty (?:result|list|response|output|answer)\b"
+)
+"""What came back is nothing: no failure, but no reason to ask for it once more."""
+_WENT_WRONG: Final = rf"\b(?:{_WRONG}|{_NOTHING})"
 _SETBACK: Final = rf"\b(?:{_RETRY}|{_WRONG})"
 
 
@@ -128,11 +133,9 @@ def tells_of_setback(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def owns_up(text: str) -> bool:
-    """Return whether words tell of something that went wrong, or apologise for it."""
+    """Return whether words tell of what went wrong or came to nothing, or apologise for it."""
     plain = text.lower().replace("\u2019", "'")
-    if any(map(plain.__contains__, _SORRY)):
-        return True
-    return any(map(plain.__contains__, _HINTS)) and re.search(_WENT_WRONG, plain) is not None
+    return any(map(plain.__contains__, _SORRY)) or re.search(_WENT_WRONG, plain) is not None
 
 
 def _once_a_turn(meter: Meter, said: list[PastMessage]) -> list[PastMessage]:
