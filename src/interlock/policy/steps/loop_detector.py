@@ -97,12 +97,13 @@ def _live(meter: Meter) -> list[PastCall]:
     The change itself is the first of them where it told something: to make it again is a repeat. An
     acknowledgement may well be wanted twice.
     """
-    return [
-        each
-        for each in meter.calls
-        if each.step > meter.since
-        or (each.step == meter.since > meter.cleared and each.outcome and not each.silent)
-    ]
+    live = [each for each in meter.calls if each.step > meter.since]
+    earlier = len(meter.calls) - len(live)
+    if meter.since > meter.cleared and earlier:
+        change = meter.calls[earlier - 1]
+        if change.outcome and not change.silent:
+            live.insert(0, change)
+    return live
 
 
 def _score(found: tuple[Evidence, ...], meter: Meter) -> float:
