@@ -15,13 +15,7 @@ from interlock.commands.program_input import (
     shows,
     waits_for_lines,
 )
-from interlock.commands.programs.environment import (
-    installs_from_elsewhere,
-    is_expanded,
-    line_in,
-    loads,
-    told_as,
-)
+from interlock.commands.programs.environment import is_expanded, line_in, noted_as
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
@@ -190,12 +184,8 @@ class Simulation(Walker):
     def follow_variable(self, name: str, value: Word, scope: Scope, frame: Frame) -> None:
         """Follow what programs run, expand or load because a variable says so."""
         text = value.text
-        if loads(name, text):
-            told = f"{told_as(name)}={text}"
-            self.note("export", [told], self.bare("export", text, scope, frame))
-        if installs_from_elsewhere(name, text):
-            line = f"{name}={text}"
-            self.note("package-index", [line], self.bare("export", line, scope, frame))
+        for program, told in noted_as(name, text):
+            self.note(program, [told], self.bare("export", f"{name}={text}", scope, frame))
         if is_expanded(name):
             self.looked_into(text, scope.copy(), frame)
         line = line_in(name, text)

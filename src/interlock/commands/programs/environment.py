@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from interlock.commands.values.addresses import ELSEWHERE, origin_of_index
@@ -84,22 +85,20 @@ def is_expanded(name: str) -> bool:
     return name in _EXPANDED
 
 
-def told_as(name: str) -> str:
-    """Return how a variable is noted that loads: what leads to programs may be harmless as well."""
-    return _TOLD_AS.get(name, name)
+def noted_as(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """Yield the programs and words that a variable is noted as which loads, or installs from."""
+    if _loads(name, value):
+        # What leads to programs may be harmless as well: elsewhere its name means nothing.
+        yield "export", f"{_TOLD_AS.get(name, name)}={value}"
+    if name.upper() in _INDEXES:
+        origins = map(origin_of_index, re.split(_BETWEEN_INDEXES, value))
+        if not ELSEWHERE.isdisjoint(origins):
+            yield "package-index", f"{name}={value}"
 
 
-def loads(name: str, value: str) -> bool:
+def _loads(name: str, value: str) -> bool:
     """Whether programs load the code that the value names, are told to by it, or leave it out."""
     if name in _LOADED:
         return bool(value)
     pattern = _LOADING.get(_SAME.get(name, name))
     return pattern is not None and re.search(pattern, value) is not None
-
-
-def installs_from_elsewhere(name: str, value: str) -> bool:
-    """Whether the value makes programs install from an index that is not an official one."""
-    if name.upper() not in _INDEXES:
-        return False
-    origins = map(origin_of_index, re.split(_BETWEEN_INDEXES, value))
-    return not ELSEWHERE.isdisjoint(origins)
