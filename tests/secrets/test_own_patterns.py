@@ -30,6 +30,14 @@ def test_they_count_beside_the_kinds_that_are_known() -> None:
     assert known
 
 
+def test_those_that_overlap_are_one() -> None:
+    assert spans("x ACME-12 y", "ACME-[0-9]+", "[A-Z]-[0-9]+ y") == [(2, 11)]
+
+    text = f"token=ghp_{'aB3dE5gH7j' * 3}kLmN0p"
+    (both,) = SecretScanner(RULES, own=("gh[a-z]_.{20}",)).scan(text)
+    assert both.end == len(text)
+
+
 def test_what_is_empty_or_allowed_is_none() -> None:
     assert spans("abc", "x*") == []
     assert spans("ACME-1 ACME-2", "ACME-[0-9]", allow=("ACME-1",)) == [(7, 13)]

@@ -117,7 +117,7 @@ class SecretRule(
         """How specific: of several rules that found a credential the highest names it."""
         from_context = 2 if self.judge in _CONTEXT_JUDGES else 0
         by_name = 1 if self.form is Form.NAMED else 0
-        return 4 - from_context - by_name, max(map(len, self.literals))
+        return 4 - from_context - by_name, max(map(len, self.literals), default=0)
 
     @property
     def regex(self) -> str:
