@@ -101,6 +101,15 @@ def test_nothing_of_it_is_recorded(text: str, agent: Interlock) -> None:
     assert "123456" not in recorded
 
 
+def test_a_finding_says_what_the_policy_calls_it(tmp_path: Path) -> None:
+    named = '[[secrets.patterns]]\npattern = "ACME-[0-9A-F]{16}"\nname = "a badge of ours"\n'
+
+    verdict = evaluate_command(f"echo {SECRET}", policy=policy_from(named, tmp_path))
+
+    (told,) = [each.message for each in verdict.findings]
+    assert told.startswith("a badge of ours stands in ")
+
+
 def test_a_pattern_of_everything_makes_one_secret_of_it(tmp_path: Path) -> None:
     policy = policy_from('[secrets]\npatterns = ["(?s)."]\n', tmp_path)
 

@@ -71,6 +71,9 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
             "patch": st.lists(_WORDS, max_size=2),
         },
     ),
+    "secrets.patterns": st.fixed_dictionaries(
+        {"pattern": st.sampled_from(["ACME-[0-9]+", "a", "b"])}, optional={"name": _WORDS}
+    ),
     "protected-paths.entries": st.fixed_dictionaries(
         {
             "path": st.sampled_from(["~/.ssh/**", "~/.bashrc", "a", "b"]),
@@ -119,6 +122,7 @@ _TABLES: dict[str, st.SearchStrategy[dict[str, object]]] = {
 }
 _IDENTITIES: dict[str, Callable[[dict[str, object]], str]] = {
     "tools.carriers": str,
+    "secrets.patterns": lambda table: str(table["pattern"]),
     "protected-paths.entries": lambda table: str(table["path"]),
     "budgets.prices": lambda table: str(table["model"]),
     "reviews.gates": lambda table: str(table["id"]),

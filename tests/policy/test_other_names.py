@@ -13,11 +13,10 @@ _GATE = '[[reviews.gates]]\nid = "tests"\ncriteria = ["every test passes"]\n'
 @pytest.mark.parametrize(
     ("other", "ours"),
     [
-        ('secretPatterns = ["ACME-[0-9]{4}"]', '[secrets]\npatterns = ["ACME-[0-9]{4}"]'),
+        ('secretPatterns = ["ACME-[0-9]{4}"]', '[[secrets.patterns]]\npattern = "ACME-[0-9]{4}"'),
         (
-            '[[secrets.patterns]]\nname = "badge"\npattern = "A[0-9]"\n'
-            '[[secrets.patterns]]\npattern = "B"',
-            '[secrets]\npatterns = ["A[0-9]", "B"]',
+            '[secrets]\npatterns = ["A[0-9]", "...", "B", "A[0-9]"]',
+            '[[secrets.patterns]]\npattern = "B"\n[[secrets.patterns]]\npattern = "A[0-9]"',
         ),
         ("diffSizeThreshold = 7", "[diff-size]\nthreshold = 7"),
         ("auto_continue.enabled = false", "[stops]\nauto-continue = false"),
@@ -54,10 +53,22 @@ def test_another_name_means_the_same(other: str, ours: str) -> None:
     assert merged(other).hash != merged("").hash
 
 
+def test_a_project_adds_patterns_and_renames_none() -> None:
+    named = '[[secrets.patterns]]\npattern = "A"\nname = "a badge"'
+
+    layered = merged(named, '[secrets]\npatterns = ["B"]').policy
+    assert {each.pattern: each.name for each in layered.secrets.patterns} == {
+        "A": "a badge",
+        "B": "what the policy calls a secret",
+    }
+    (told,) = complaints(named, '[[secrets.patterns]]\npattern = "A"\nname = "nothing"')
+    assert "differs from the entry of the same name of policy.toml" in told
+
+
 def test_a_project_may_use_them_and_only_tighten() -> None:
     layered = merged("", f'secretPatterns = ["B"]\n{_GATE}failureAction = "stop"\n').policy
 
-    assert layered.secrets.patterns == ("B",)
+    assert [each.pattern for each in layered.secrets.patterns] == ["B"]
     assert [gate.mode for gate in layered.reviews.gates] == [ReviewMode.BLOCKING]
     for loose, problem in (
         (
@@ -83,7 +94,10 @@ def test_a_project_may_use_them_and_only_tighten() -> None:
         ),
         ("auto_continue.zzz = true", "auto_continue.zzz: unknown key"),
         ("auto_continue = true", "auto_continue: unknown key"),
-        ("secretPatterns = 3", "secrets.patterns: `3` is a whole number; expected a list"),
+        (
+            "secretPatterns = 3",
+            "secrets.patterns: `3` is a whole number; expected a list, `[[secrets.patterns]]`",
+        ),
         (
             '[[secrets.patterns]]\nname = "badge"',
             "secrets.patterns[0]: the key `pattern` is missing",
@@ -99,6 +113,10 @@ def test_a_project_may_use_them_and_only_tighten() -> None:
         (
             '[[secrets.patterns]]\npattern = "A"\nname = 5',
             "secrets.patterns[0].name: `5` is a whole number; expected text",
+        ),
+        (
+            '[[secrets.patterns]]\npattern = "("',
+            'secrets.patterns[0].pattern: `"("` is not an RE2 pattern',
         ),
         ('secretPatterns = ["A"]\nsecrets = 3', "secrets: `3` is a whole number; expected a table"),
         (

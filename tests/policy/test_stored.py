@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 import msgspec
 import pytest
@@ -48,6 +49,14 @@ def test_without_a_fingerprint_key_the_bytes_are_what_the_hash_stands_for():
     policy = merged("[budgets.run]\ncost-usd = 0.1")
 
     assert hashlib.sha256(stored_bytes(policy.policy)).hexdigest() == policy.hash
+
+
+def test_patterns_that_were_stored_without_names_are_read():
+    body = stored_bytes(merged('[secrets]\npatterns = ["A"]').policy)
+    before = re.sub(rb'"patterns":\[\{[^}]*\}\]', b'"patterns":["A"]', body)
+
+    assert before != body
+    assert stored_bytes(policy_from_stored(before, DEFAULTS)) == body
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 import re2
@@ -21,10 +22,6 @@ _CHEAP_LOOKS = 8
 _TESTED = 32
 _SET_BYTES = 32 << 20
 
-
-_OWN: Final = SecretRule(
-    family="own", id="pattern", title="what the policy calls a secret", pattern="."
-)
 
 T = TypeVar("T")
 Search = PatternSearch | NearSearch | ColumnSearch
@@ -51,12 +48,12 @@ class SecretScanner:
         *,
         allow: Sequence[str] = (),
         off: Collection[str] = (),
-        own: Sequence[str] = (),
+        own: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Take the rules but those in `off`, by family, id or `family.id`.
 
         A credential that one of the `allow` patterns (RE2) matches as a whole is let through.
-        What one of the `own` patterns matches is a secret as it stands.
+        What one of the `own` patterns matches is a secret as it stands, and called what it says.
         """
         kept = [rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)]
         # What only stands beside a word comes last: most of it was found by its own rule.
@@ -67,7 +64,10 @@ class SecretScanner:
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
         self._allowed = [_policy_pattern("allow", pattern) for pattern in allow]
-        self._own = [_policy_pattern("patterns", pattern) for pattern in own]
+        self._own = [
+            (_own_rule(pattern, title), _policy_pattern("patterns", pattern))
+            for pattern, title in own.items()
+        ]
         self._harmless: set[str] = set()
 
     def scan(self, text: str) -> list[SecretMatch]:
@@ -115,15 +115,15 @@ class SecretScanner:
 
     def _own_matches(self, data: bytes, work: Work) -> list[SecretMatch]:
         found: list[SecretMatch] = []
-        for pattern in self._own:
+        for rule, pattern in self._own:
             for match in pattern.finditer(data):
                 work.candidates += 1
                 start, end = match.span(min(1, pattern.groups))
                 if 0 <= start < end and not self._is_allowed(data[start:end]):
                     work.matches += 1
-                    found.append(SecretMatch(_OWN, start, end))
+                    found.append(SecretMatch(rule, start, end))
                 if work.is_over:
-                    return [SecretMatch(_OWN, 0, len(data))]
+                    return [SecretMatch(rule, 0, len(data))]
         return found
 
     def _search(self, index: int) -> Search:
@@ -170,6 +170,10 @@ def _rules_by_keyword(rules: Sequence[SecretRule], keywords: list[str]) -> list[
         for keyword in rule.literals:
             table[places[keyword]].append(index)
     return table
+
+
+def _own_rule(pattern: str, title: str) -> SecretRule:
+    return SecretRule(family="own", id="pattern", title=title, pattern=pattern)
 
 
 def _policy_pattern(key: str, pattern: str) -> re2.Regexp[bytes]:

@@ -9,6 +9,7 @@ from interlock.model.verdict import Decision, Severity
 from interlock.policy.config.key import (
     ALLOW_WITH_UNDO,
     MODES,
+    MOST_PATTERNS,
     OUTCOMES,
     RULE_OUTCOMES,
     SWITCHABLE_OUTCOMES,
@@ -318,6 +319,17 @@ class DestructiveOps(
     )
 
 
+class OwnSecret(Section):
+    """What a policy calls a secret, besides the built-in kinds."""
+
+    pattern: str = key("A pattern in RE2 syntax.", Text(TextKind.PATTERN))
+    name: str = key(
+        "What it is in words, with the article; a finding says it.",
+        Text(TextKind.PLAIN),
+        default="what the policy calls a secret",
+    )
+
+
 class Secrets(Section, title="Credentials"):
     """How credentials are looked for and what is let through."""
 
@@ -334,16 +346,20 @@ class Secrets(Section, title="Credentials"):
         Texts(TextKind.PATTERN, tighter=Tighter.FEWER),
         default=(),
     )
-    patterns: tuple[str, ...] = key(
-        "Patterns (RE2) of secrets of your own, besides the built-in kinds.",
-        Texts(TextKind.PATTERN, tighter=Tighter.MORE),
+    patterns: tuple[OwnSecret, ...] = key(
+        "Secrets of your own, besides the built-in kinds.",
+        Tables(OwnSecret, identity="pattern", most=MOST_PATTERNS),
         default=(),
         more=(
             "Looked for in commands, parameters and content, and kept out of everything that is"
-            " recorded. Where a pattern has a group, that is the secret. A table for each,"
-            ' `[[secrets.patterns]]` with `pattern = "..."` and a `name` for people, says the same.'
+            " recorded. Where a pattern has a group, that is the secret. A list of patterns alone,"
+            ' `patterns = ["ACME-[0-9A-F]{16}"]` under `[secrets]`, says the same without names.'
         ),
-        example='patterns = ["ACME-[0-9A-F]{16}"]',
+        example="""\
+[[secrets.patterns]]
+pattern = "ACME-[0-9A-F]{16}"
+name = "a badge of ours"
+""",
     )
     fingerprint_key: str = key(
         "The key for fingerprints, by which findings tell one secret from another.",

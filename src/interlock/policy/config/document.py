@@ -44,6 +44,7 @@ from interlock.policy.config.key import (
     keys_of,
 )
 from interlock.policy.config.loop_section import SystemLoop
+from interlock.policy.config.other_names import policy_in_our_names
 from interlock.policy.config.run_sections import (
     Approvals,
     Budgets,
@@ -209,10 +210,11 @@ def stored_bytes(policy: Policy) -> bytes:
 def policy_from_stored(body: bytes, defaults: Policy) -> Policy:
     """Return the policy that was stored, with no fingerprint key; raise where it is none.
 
-    What was not a key yet when it was stored is as the defaults have it.
+    What was not a key yet when it was stored is as the defaults have it; patterns of secrets had
+    no names once.
     """
     try:
-        kept = msgspec.json.decode(body, type=dict[str, object])
+        kept, _ = policy_in_our_names(msgspec.json.decode(body, type=dict[str, object]))
         every = msgspec.json.decode(stored_bytes(defaults), type=dict[str, object])
         return msgspec.convert(_completed(kept, every), Policy)
     except (ValueError, RecursionError, InputError) as error:

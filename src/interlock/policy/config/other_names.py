@@ -5,10 +5,11 @@ Two names for one thing are no mistake as long as they say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from interlock.policy.config.complaints import is_table, joined, mistaken, nearest, suggestion
+from interlock.policy.config.complaints import is_list, is_table, joined, nearest, suggestion
+from interlock.policy.config.key import INHERITED
 
 _AUTO_CONTINUE: Final = "auto_continue"
 _AUTO_CONTINUE_KEYS: Final = {
@@ -26,9 +27,8 @@ OTHER_KEYS: Final = {
 """Keys of a policy by another name."""
 
 OWN_PATTERNS: Final = "secrets.patterns"
-PATTERN: Final = "pattern"
-PATTERN_FIELDS: Final = frozenset((PATTERN, "name"))
-"""What a pattern may say that is a table of its own: what it is, and what it is for."""
+"""What is a list of tables, but may be one of texts as well."""
+_PATTERN: Final = "pattern"
 
 
 class Doubt(NamedTuple):
@@ -55,7 +55,7 @@ def policy_in_our_names(table: Mapping[str, object]) -> tuple[dict[str, object],
         keys = ours.setdefault(section, {})
         if is_table(keys) and keys.setdefault(name, value) != value:
             doubts.append(Doubt(other, f"`{path}` says something else: keep that one", path))
-    doubts += _make_plain(ours)
+    _make_tables(ours)
     rest = ours.get(_AUTO_CONTINUE)
     if is_table(rest):
         del ours[_AUTO_CONTINUE]
@@ -70,30 +70,20 @@ def policy_in_our_names(table: Mapping[str, object]) -> tuple[dict[str, object],
     return ours, doubts
 
 
-def _make_plain(ours: Mapping[str, object]) -> list[Doubt]:
-    """Put the pattern itself in the place of a table that holds one; return what is wrong there."""
+def _make_tables(ours: Mapping[str, object]) -> None:
+    """Put a table in the place of each pattern that stands by itself."""
     section, _, name = OWN_PATTERNS.partition(".")
     keys = ours.get(section)
-    if not is_table(keys) or not isinstance(patterns := keys.get(name), list):
-        return []
-    entries = cast("list[object]", patterns)
-    doubts = [
-        Doubt(place, problem, OWN_PATTERNS)
-        for at, entry in enumerate(entries)
-        if is_table(entry)
-        for place, problem in _pattern_problems(f"{OWN_PATTERNS}[{at}]", entry)
-    ]
-    keys[name] = [entry[PATTERN] if is_table(entry) else entry for entry in entries if not doubts]
-    return doubts
+    if is_table(keys) and is_list(entries := keys.get(name)):
+        keys[name] = list(_tables(entries))
 
 
-def _pattern_problems(place: str, entry: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield where a pattern that is a table is wrong, and how; the pattern itself is read later."""
-    for field, value in entry.items():
-        if field not in PATTERN_FIELDS:
-            yield joined(place, field), f"unknown key{suggestion(field, PATTERN_FIELDS)}"
-        elif field != PATTERN and not isinstance(value, str):
-            yield joined(place, field), mistaken(value, "text")
-    # Whoever misspelt the key has not forgotten it.
-    if PATTERN not in entry and all(nearest(field, PATTERN_FIELDS) != PATTERN for field in entry):
-        yield place, f"the key `{PATTERN}` is missing"
+def _tables(entries: Iterable[object]) -> Iterator[object]:
+    # Those of the layers below count in any case.
+    said: set[str] = {INHERITED}
+    for entry in entries:
+        if not isinstance(entry, str):
+            yield entry
+        elif entry not in said:
+            said.add(entry)
+            yield {_PATTERN: entry}

@@ -45,12 +45,7 @@ from interlock.policy.config.key import (
     in_short,
 )
 from interlock.policy.config.layers import in_dollars, profile_value
-from interlock.policy.config.other_names import (
-    OTHER_KEYS,
-    OWN_PATTERNS,
-    PATTERN,
-    PATTERN_FIELDS,
-)
+from interlock.policy.config.other_names import OTHER_KEYS, OWN_PATTERNS
 from interlock.policy.config.parser import EXAMPLE_KEYS, REVIEW_GATES, expected
 from interlock.policy.config.stop_section import PROFILES
 
@@ -488,20 +483,14 @@ def _key_schema(key: Key, lists: Lists) -> Schema:
     if isinstance(key.shape, Tables) and key.path == REVIEW_GATES:
         others = _other_gate_fields(key.shape)
         return {**described, **_list_schema(_table_schema(key.shape, others), most=key.shape.most)}
+    if isinstance(key.shape, Tables) and key.path == OWN_PATTERNS:
+        items = [_table_schema(key.shape), _setting_schema(Text(TextKind.PATTERN))]
+        return {**described, **_list_schema({"oneOf": items}, most=key.shape.most)}
     if isinstance(key.shape, Entries):
         return {**described, **_entries_schema(key.shape)}
     default = _written_default(key, lists)
     known = {} if default is None else {"default": msgspec.json.decode(notation(default))}
-    schema = _setting_schema(key.shape)
-    if key.path == OWN_PATTERNS:
-        schema = {**schema, "items": {"oneOf": [schema["items"], _pattern_table(schema["items"])]}}
-    return {**described, **schema, **known}
-
-
-def _pattern_table(pattern: object) -> Schema:
-    """Return a pattern as a table of its own, which may say what it is for."""
-    fields: Schema = {name: {"type": "string"} for name in sorted(PATTERN_FIELDS)}
-    return {**_closed_object({**fields, PATTERN: pattern}), "required": [PATTERN]}
+    return {**described, **_setting_schema(key.shape), **known}
 
 
 def _setting_schema(shape: Setting) -> Schema:

@@ -20,7 +20,12 @@ from interlock.policy.actions.compiled_policy import CompiledPolicy, PathGuard
 from interlock.policy.actions.conditions import compile_condition, complaint_about
 from interlock.policy.actions.parameters import tool_schema
 from interlock.policy.actions.rulebook import Rulebook
-from interlock.policy.config.action_sections import DestructiveOps, ParameterNames, ToolNames
+from interlock.policy.config.action_sections import (
+    DestructiveOps,
+    OwnSecret,
+    ParameterNames,
+    ToolNames,
+)
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import ALLOW_WITH_UNDO, OBSERVE
 from interlock.policy.own.own_guard import own_guard
@@ -265,8 +270,11 @@ def _vocabulary(tools: ToolNames, parameters: ParameterNames) -> Vocabulary:
 
 
 @lru_cache(_SHARED)
-def _scanner(allow: tuple[str, ...], off: frozenset[str], own: tuple[str, ...]) -> SecretScanner:
-    return SecretScanner(secret_rules(), allow=allow, off=off, own=own)
+def _scanner(
+    allow: tuple[str, ...], off: frozenset[str], own: tuple[OwnSecret, ...]
+) -> SecretScanner:
+    titles = {each.pattern: each.name for each in own}
+    return SecretScanner(secret_rules(), allow=allow, off=off, own=titles)
 
 
 def _switched_off(names: Mapping[str, bool]) -> frozenset[str]:
