@@ -257,6 +257,12 @@ def test_the_folder_goes_along_and_may_stand_above():
         ("list_commands", {"x": "ab cd"}, False),
         ("database_query", {"x": "select 1"}, False),
         ("patch", {"patch": "ab cd"}, True),
+        ("Bash", {"command": 3}, True),
+        ("Bash", {"command": True, "timeout": 9}, True),
+        ("Bash", {"command": None, "timeout": 9}, False),
+        ("Bash", {"command": [3]}, False),
+        ("Bash", {"cmd": 3.5, "command": "ls"}, False),
+        ("run_workflow", {"run": 3, "dry_run": True}, False),
     ],
 )
 def test_a_tool_that_must_show_what_it_does_and_does_not_is_opaque(

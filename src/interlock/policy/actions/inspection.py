@@ -25,6 +25,7 @@ from interlock.policy.actions.calls.payload import (
     Payload,
     files_in_patch,
     is_patch,
+    is_unwritten,
     path_of,
     payloads_of,
 )
@@ -349,7 +350,10 @@ class _Memory:
             return NOTHING
         from interlock.policy.actions.calls.payload_search import search  # noqa: PLC0415 - most calls need none
 
-        return search(tool, params, vocabulary=words, programs=policy.programs, carried=carried)
+        found = search(tool, params, vocabulary=words, programs=policy.programs, carried=carried)
+        if not carried and is_unwritten(params, self.carriers_of(tool)):
+            return found._replace(is_opaque=True)
+        return found
 
     def scan(self, text: str) -> Sequence[SecretMatch]:
         if not text:

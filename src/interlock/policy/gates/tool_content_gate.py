@@ -56,8 +56,8 @@ def _of_call(call: Call, policy: CompiledPolicy) -> Iterator[Finding]:
             "opaque",
             Decision(settings.opaque),
             f"`{call.name}` can run or write by its name, and what it would do does not show",
-            "give the command, code or path under a name that says so, such as `command`, `code`"
-            " or `path`; a person can name the tool under `tool-names.trusted`",
+            "give the command, code or path as text, under a name that says so, such as `command`,"
+            " `code` or `path`; a person can name the tool under `tool-names.trusted`",
         )
 
 

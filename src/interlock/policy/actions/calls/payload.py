@@ -88,6 +88,12 @@ def payloads_of(params: Mapping[str, object], carriers: Iterable[Carrier]) -> It
             yield from (replace(each, cwd=cwd) for each in _edits(params, carrier))
 
 
+def is_unwritten(params: Mapping[str, object], carriers: Iterable[Carrier]) -> bool:
+    """Whether a number or a flag stands where the policy says that a command does."""
+    names = [name for carrier in carriers for name in carrier.command]
+    return any(isinstance(params.get(name), int | float) for name in names)
+
+
 def listing(name: str, patterns: Sequence[str]) -> str | None:
     """Return the entry that names it: exactly, or by a `*` that is written."""
     for pattern in patterns:
