@@ -192,6 +192,12 @@ def test_functions_that_call_each_other_without_end_are_given_up():
     assert reasons_in(f"{bodies}; f0") == ["it is nested deeper than 24 levels"]
 
 
+@pytest.mark.parametrize("wrapper", ["time", "coproc", "env", "command", "nohup"])
+def test_wrappers_behind_wrappers_come_to_an_end(wrapper: str):
+    assert reasons_in(f"{wrapper} " * 24 + "rm a") == []
+    assert reasons_in(f"{wrapper} " * 25 + "rm a") == ["it is nested deeper than 24 levels"]
+
+
 @pytest.mark.parametrize(
     "line",
     [

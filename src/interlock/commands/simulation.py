@@ -206,7 +206,7 @@ class Simulation(Walker):
     def _follow_program(
         self, argv: list[Word], simple: SimpleCommand, scope: Scope, frame: Frame
     ) -> Stream:
-        while True:
+        while len(frame.via) <= self._nesting:
             if not argv:
                 return NOTHING
             self.budget.statement()
@@ -234,6 +234,8 @@ class Simulation(Walker):
             for name, value in inner.assignments:
                 self.follow_variable(name, value, scope, frame)
             argv = inner.argv
+        self._too_deep(simple.text)
+        return UNSEEN
 
     def _is_local(self, program: str, path: str, scope: Scope) -> bool:
         """`./rm` is a file that lies here, and not the system's `rm`, unless one is in its folder.

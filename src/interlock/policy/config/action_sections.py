@@ -54,7 +54,7 @@ class Limits(Section, title="Limits"):
         "How deep commands may be nested inside commands; deeper ones are a finding.",
         Number(4, 64, tighter=Tighter.SMALLER),
         default=24,
-        more="Each `bash -c`, `$(...)` and the like is one level deeper.",
+        more="Each `bash -c`, `$(...)`, `env` before a command and the like is one level deeper.",
     )
 
 
