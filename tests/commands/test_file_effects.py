@@ -258,17 +258,17 @@ def test_help_behind_an_operand_or_code_may_be_none(line: str):
 
 
 @pytest.mark.parametrize(
-    ("line", "forced"),
+    ("line", "is_own"),
     [
-        ("git worktree add -b x /tmp/w && git worktree remove --force /tmp/w", False),
-        ("t=$(mktemp -d); git worktree add $t; git worktree remove -f $t", False),
-        ("git worktree add /tmp/w && git worktree remove -f /tmp/w /tmp/v", True),
-        ("git worktree list; git worktree remove -f /tmp/w", True),
-        ("git worktree lock /tmp/w; git worktree remove -f /tmp/w", True),
+        ("git worktree add -b x /tmp/w && git worktree remove --force /tmp/w", True),
+        ("t=$(mktemp -d); git worktree add $t; git worktree remove -f $t", True),
+        ("git worktree add /tmp/w && git worktree remove -f /tmp/w /tmp/v", False),
+        ("git worktree list; git worktree remove -f /tmp/w", False),
+        ("git worktree lock /tmp/w; git worktree remove -f /tmp/w", False),
     ],
 )
-def test_a_work_tree_that_the_line_has_added_is_taken_away_without_force(line: str, forced: bool):
-    assert command_in(line, "git").invocation.has("-f", "--force") is forced
+def test_it_is_noted_of_a_work_tree_that_the_line_itself_has_added_it(line: str, is_own: bool):
+    assert command_in(line, "git").invocation.has("added-here") is is_own
 
 
 @pytest.mark.parametrize(

@@ -429,7 +429,8 @@ def _work_tree(run: Execution, verb: str, words: list[Word]) -> None:
         for name in added:
             run.store(name, NOTHING)
     elif verb == "remove" and added <= run.scope.files.keys():
-        run.invocation.flags -= {"-f", "--force"}
+        # Nobody can write it: options begin with a dash.
+        run.invocation.flags.add("added-here")
 
 
 def _rsync(run: Execution) -> Iterator[Effect]:
