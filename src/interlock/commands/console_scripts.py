@@ -16,13 +16,12 @@ _ESCAPE: Final = r"\s{0,9}(?:~?!|shell\s)\s{0,9}(?=\S)"
 """What sends the rest of a line to a shell on this machine."""
 _FILES: Final = ("-b", "-f", "-x", "--command")
 _LINES: Final = ("-c", "-e", "-ex", "--ex")
-_ONLY_CHECKS: Final = {"nft": ("-c", "--check")}
 _DIVIDER: Final = r"[\n;]|&&"
 
 
 def follow_console(simulation: Simulation, command: Command, scope: Scope) -> None:
     """Note each line that the program is given, as if it were a call of it; follow its escapes."""
-    if command.invocation.has(*_ONLY_CHECKS.get(command.program, ())):
+    if command.invocation.has(*simulation.programs.of(command.program).rehearses):
         return
     for line in follow_escapes(simulation, command, scope):
         simulation.note(command.program, line.split(), command)

@@ -43,7 +43,6 @@ from interlock.commands.shell.provenance import (
 )
 from interlock.commands.shell.words import Word, quoted, unknown
 
-_DRY_RUNS: Final = {"rsync": ("-n", "--dry-run"), "aws": ("--dryrun",)}
 _TIGHT_MODES: Final = frozenset("600 0600 400 0400 700 0700 500 go-rwx go= og-rwx o-rwx".split())
 _NAME_TESTS: Final = frozenset(("-name", "-iname", "-path", "-wholename"))
 _DENIALS: Final = frozenset(("!", "-not"))
@@ -92,8 +91,7 @@ _RUBBISH: Final = frozenset(
 def effects_of(run: Execution, known: Program) -> list[Effect]:
     """Return what the command does to files and over the network."""
     effects: list[Effect] = []
-    dry = _DRY_RUNS.get(run.command.program)
-    if dry is not None and run.invocation.has(*dry):
+    if known.rehearses and run.invocation.has(*known.rehearses):
         return effects
     if known.files:
         effects.extend(FILE_WAYS[known.files](run))
@@ -539,8 +537,6 @@ def patched_folder(command: Command) -> Word | None:
 
 def _patch(run: Execution) -> Iterator[Effect]:
     """A patch changes the file that is named, or files below the folder."""
-    if run.invocation.has("--dry-run"):
-        return
     folder = patched_folder(run.command)
     output = run.invocation.value("-o", "--output")
     named = run.operands[:1] if output is None else [output]

@@ -137,6 +137,7 @@ class Program(_Entry, frozen=True, kw_only=True):
     loads_behind: Mapping[str, tuple[str, ...]] = msgspec.field(
         default_factory=dict[str, tuple[str, ...]]
     )
+    rehearses: tuple[str, ...] = ()
     files: str = ""
     affects: AffectedPathsRule | None = None
     network: str = ""
