@@ -47,6 +47,10 @@ def reads_in(line: str) -> list[Effect]:
         "sed -i.bak -e '/^DEBUG=/d' -e 's|a|b|g' .env",
         "diff -q .env .env.old",
         "cp app/.env other/.env",
+        "nawk -F= '{print $1}' .env",
+        "gsed 's/=.*//' .env",
+        "fgrep KEY .env | wc -l",
+        "rg KEY .env | rg -c =",
     ],
 )
 def test_names_and_counts_are_not_read_out(line: str):

@@ -16,6 +16,7 @@ from interlock.commands.programs.network_effects import NETWORK_WAYS
 from interlock.commands.programs.outputs import OUTPUT_WAYS
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program, Programs
 from interlock.commands.programs.read_only import SCRIPT_WAYS
+from interlock.commands.programs.withheld_values import WITHHOLDING_WAYS
 from interlock.commands.snippets import SNIPPET_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import PackHead, pack_from_toml
@@ -164,6 +165,7 @@ def test_every_way_that_a_program_names_is_one():
     assert {entry.network for entry in entries} == {"", *NETWORK_WAYS}
     assert {entry.prints for entry in entries} == {*OUTPUT_WAYS}
     assert {entry.reads for entry in entries} == {"", *READING_WAYS}
+    assert {entry.withholds for entry in entries} == {"", *WITHHOLDING_WAYS}
     assert {entry.runs for entry in entries} == {"", *FOLLOWING_WAYS, *SNIPPET_WAYS}
     assert {entry.affects.how for entry in entries if entry.affects} == {*AFFECTING_WAYS}
     assert {entry.only_reads.script for entry in entries if entry.only_reads} == {"", *SCRIPT_WAYS}

@@ -107,6 +107,7 @@ class Simulation(Walker):
         """`follow` follows what a command runs in turn; None when it runs nothing but itself."""
         super().__init__(nesting=nesting, longest=longest, budget=budget)
         self.programs = programs
+        self._showing = programs.showing
         self.places = places
         self.commands: list[Command] = []
         self.effects: list[Effect] = []
@@ -388,7 +389,7 @@ class Simulation(Walker):
                 self.note("export", [f"{program}:{name}={scope.variables[name].text}"], command)
         run = Execution(command, invocation, scope, self.places)
         if frame.piped and frame.stdin.labels & SECRET:
-            self.effects = without_handed_on(self.effects, self.commands)
+            self.effects = without_handed_on(self.effects, self.commands, self.programs)
         elif program in LOADERS and any(map(is_loaded, argv)):
             self.effects = loaded(self.effects, self.commands)
         if program:
@@ -494,10 +495,8 @@ class Simulation(Walker):
         self.doubt(source, command)
         if name in {"-", "/dev/stdin"}:
             return command.frame.stdin
-        opened = None
-        if name.startswith(("/dev/fd/", "/proc/")):
-            opened = scope.defined.descriptors.get(name.rpartition("/")[2])
-        return opened or self.places.stream(source, scope)
+        number = name.rpartition("/")[2] if name.startswith(("/dev/fd/", "/proc/")) else ""
+        return scope.defined.descriptors.get(number) or self.places.stream(source, scope)
 
     def bare(self, program: str, text: str, scope: Scope, frame: Frame) -> Command:
         """Return a command that stands for a part of the line without words of its own."""
@@ -536,7 +535,8 @@ class Simulation(Walker):
 
     def _withholds(self, argv: Sequence[Word], target: Word) -> bool:
         program = bare_name(argv[0], self.programs.versioned)
-        return withholds_values(invocation_of(program, argv[1:], self.programs), target.text)
+        given = invocation_of(program, argv[1:], self.programs)
+        return withholds_values(given, self.programs.of(program), target.text)
 
     def _written(
         self, simple: SimpleCommand, printed: Stream, scope: Scope, frame: Frame

@@ -7,6 +7,7 @@ from typing import Final
 
 from interlock.commands.programs.execution import Execution
 from interlock.commands.programs.places import CREDENTIAL
+from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.withheld_values import withholds_values
 from interlock.commands.shell.command import Effect, EffectKind, Invocation
 from interlock.commands.shell.words import Word
@@ -37,14 +38,14 @@ _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
 _MAX_WORD: Final = 1024
 
 
-def credential_reads(run: Execution, way: str) -> Iterator[Effect]:
+def credential_reads(run: Execution, known: Program) -> Iterator[Effect]:
     """Yield a read for every word that names a place where credentials lie."""
-    for word in READING_WAYS[way](run.invocation):
+    for word in READING_WAYS[known.reads](run.invocation):
         if word.glob:
             target = run.places.credential_like(run.scope.path(word.text))
         else:
             target = _credential_in(word.text, run)
-        if target is not None and not withholds_values(run.invocation, target):
+        if target is not None and not withholds_values(run.invocation, known, target):
             read = Word(target, known=word.known)
             yield Effect(EffectKind.READ, read, run.command, CREDENTIAL)
 

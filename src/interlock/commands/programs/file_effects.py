@@ -100,7 +100,7 @@ def effects_of(run: Execution, known: Program) -> list[Effect]:
     elif not run.invocation.flags.isdisjoint(_OUTPUT_OPTIONS):
         effects.extend(run.effects(EffectKind.OVERWRITE, _told_outputs(run, known)))
     if known.reads:
-        effects.extend(credential_reads(run, known.reads))
+        effects.extend(credential_reads(run, known))
     return effects
 
 

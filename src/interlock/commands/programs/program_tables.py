@@ -146,6 +146,7 @@ class Program(_Entry, frozen=True, kw_only=True):
     prints_logins: tuple[str, ...] = ()
     picks: bool = False
     shows: bool = False
+    withholds: str = ""
     reads: str = ""
     only_reads: OnlyReads | None = None
     changes_what_follows: bool = False
@@ -155,6 +156,12 @@ class Program(_Entry, frozen=True, kw_only=True):
     def reads_code(self) -> bool:
         """Whether it runs code that it is given; not all such programs stop at `--help`."""
         return bool(self.code or self.sql or self.shell or self.runs not in {"", "git", "config"})
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether it prints what it reads, or a part of it, and does nothing else with it."""
+        prints = self.shows or self.picks or self.prints == "scrambled"
+        return prints and not (self.files or self.runs)
 
     @property
     def lends_its_values(self) -> bool:
@@ -173,7 +180,7 @@ class _Entries(dict[str, Program]):
 class Programs:
     """All entries, found by a program's name, or by its name and verb."""
 
-    __slots__ = ("entries", "of", "versioned")
+    __slots__ = ("entries", "of", "showing", "versioned")
 
     of: Callable[[str], Program]
     """Returns what is known about a name: `git`, `git push`."""
@@ -183,6 +190,7 @@ class Programs:
             (name, entry) for key, entry in entries.items() for name in (key, *entry.aliases)
         )
         self.versioned = frozenset(name for name, entry in self.entries.items() if entry.versioned)
+        self.showing = frozenset(name for name, entry in self.entries.items() if entry.shows)
         self.of = self.entries.__getitem__
 
 

@@ -9,16 +9,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
 from interlock.commands.shell.provenance import SECRET
 from interlock.commands.shell.words import Word
 
 LOADERS: Final = frozenset(("export", "env"))
 """Programs that make variables of the words they are given."""
-_HAND_ON: Final = frozenset("cat grep egrep head tail sort uniq tac nl tr cut rev".split())
-"""Filters that show what they read, or a part of it, and do nothing else with it."""
-
-_COUNTERS: Final = frozenset(("wc", "test"))
 _COUNTS: Final = ("-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches")
 _CONTEXT: Final = (
     "-A", "-B", "-C", "--after-context", "--before-context", "--context", "--passthru",
@@ -47,25 +44,27 @@ _AWK_RULES: Final = re.compile(r"(?:[^{};\n]*\{[^{}]*\}[\s;]*)+")
 _AWK_TELLS_MORE: Final = re.compile(r"\$(?!1(?!\d))|\bprint\s*(?:[;}]|$)|\b(?:FS|getline|system)\b")
 
 
-def withholds_values(invocation: Invocation, path: str) -> bool:
+def withholds_values(invocation: Invocation, known: Program, path: str) -> bool:
     """Whether nothing that stands behind an `=` is shown of the file."""
-    if invocation.program in _COUNTERS:
-        return True
-    way = _WAYS.get(invocation.program)
-    if way is None:
+    if not known.withholds:
         return False
-    if way is _search and invocation.has(*_COUNTS):
+    way = WITHHOLDING_WAYS[known.withholds]
+    if way is _count or (way is _search and invocation.has(*_COUNTS)):
         return True
     return _VARIABLES.match(path.rpartition("/")[2]) is not None and way(invocation)
 
 
-def without_handed_on(effects: Sequence[Effect], commands: Sequence[Command]) -> list[Effect]:
+def without_handed_on(
+    effects: Sequence[Effect], commands: Sequence[Command], programs: Programs
+) -> list[Effect]:
     """Return the effects without what the last command was handed on, where it withholds that."""
     *others, last = commands
     stages: list[Command] = []
     for stage in reversed(others):
         kept = any(redirect.takes_output for redirect in stage.redirects)
-        if kept or stage.program not in _HAND_ON or stage.frame.depth != last.frame.depth:
+        if kept or stage.frame.depth != last.frame.depth:
+            break
+        if not programs.of(stage.program).hands_on:
             break
         stages.append(stage)
         if not stage.frame.piped:
@@ -77,7 +76,7 @@ def without_handed_on(effects: Sequence[Effect], commands: Sequence[Command]) ->
         if not (
             each.command in stages or (each.command.program == "<" and each.command.text in texts)
         )
-        or not withholds_values(last.invocation, each.target)
+        or not withholds_values(last.invocation, programs.of(last.program), each.target)
     ]
 
 
@@ -147,10 +146,16 @@ def _awk(invocation: Invocation) -> bool:
     )
 
 
-_WAYS: Final[dict[str, Callable[[Invocation], bool]]] = {
-    **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), _search),
-    **dict.fromkeys(("awk", "gawk", "mawk"), _awk),
-    **dict.fromkeys(("sed", "gsed"), _sed),
+def _count(_invocation: Invocation) -> bool:
+    return True
+
+
+WITHHOLDING_WAYS: Final[dict[str, Callable[[Invocation], bool]]] = {
+    "count": _count,
+    "search": _search,
+    "awk": _awk,
+    "stream-edit": _sed,
     "cut": _cut,
-    "diff": _compare,
+    "compare": _compare,
 }
+"""What an entry of a program may say under `withholds`."""

@@ -17,9 +17,6 @@ _WHOLE: Final = frozenset(
 )
 """Options that mean themselves, although longer ones begin the same."""
 
-SHOWING: Final = frozenset("cat tee less more sort nl tac column".split())
-"""Programs that show all that flows in."""
-
 
 class Redirect(msgspec.Struct, frozen=True, gc=False):
     """One redirection: `2> file` has descriptor `2`, operator `>` and target `file`."""
@@ -87,9 +84,9 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
         """Return the frame of a command whose output nobody sees."""
         return replace(self, printed=False) if self.printed else self
 
-    def in_front_of(self, names: Iterable[str]) -> Frame:
-        """Return the frame of a command whose output flows through programs of these names."""
-        if self.printed and SHOWING.issuperset(names):
+    def in_front_of(self, names: Iterable[str], showing: frozenset[str]) -> Frame:
+        """Return the frame of a command whose output flows through programs, some of which show."""
+        if self.printed and showing.issuperset(names):
             return replace(self, piped_on=True)
         return self.unseen()
 

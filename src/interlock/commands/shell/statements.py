@@ -45,6 +45,7 @@ class Walker(ABC):
 
     def __init__(self, *, nesting: int, longest: int, budget: Budget) -> None:
         self.unresolved: list[Unresolved] = []
+        self._showing: frozenset[str] = frozenset()  # programs that print what flows in
         self.budget = budget
         self._nesting = nesting
         self._longest = longest
@@ -107,11 +108,10 @@ class Walker(ABC):
         if not stages:
             return self.invoke(last, scope, frame)
         shown_by = [simple.argv[0].text for simple in pipeline[1:]]
-        first = frame.unseen() if last.takes_output else frame.in_front_of(shown_by)
+        first = frame.unseen() if last.takes_output else frame.in_front_of(shown_by, self._showing)
         stream = self.invoke(stages[0], scope.copy(), first)
-        unseen = frame.unseen()
         for simple in stages[1:]:
-            stream = self.invoke(simple, scope.copy(), unseen.behind_pipe(stream))
+            stream = self.invoke(simple, scope.copy(), frame.unseen().behind_pipe(stream))
         return self.invoke(last, scope, frame.behind_pipe(stream))
 
     def run(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
@@ -224,13 +224,13 @@ class Walker(ABC):
         before, first, redirects = unfolded(first)
         printed = [self.run(tree, piece, scope, frame) for piece in before]
         # A part that is missing, as in `env | # all`, has no name.
-        stage = frame.in_front_of([" ".join(tree.text(piece).split(None, 1)[:1]) for piece in rest])
+        names = [" ".join(tree.text(piece).split(None, 1)[:1]) for piece in rest]
+        stage = frame.in_front_of(names, self._showing)
         if redirects:
             stream = self._with_redirects(tree, first, redirects, scope.copy(), stage)
         else:
             stream = self.run(tree, first, scope.copy(), stage)
-        printed.append(self._piped(tree, rest, scope, frame.behind_pipe(stream)))
-        return joined(printed)
+        return joined([*printed, self._piped(tree, rest, scope, frame.behind_pipe(stream))])
 
     def _piped(self, tree: Tree, parts: Sequence[Node], scope: Scope, frame: Frame) -> Stream:
         """Send what flows in through the parts, one after the other."""
