@@ -19,6 +19,7 @@ from interlock.commands.code.known_calls import (
     known_calls,
     known_methods,
 )
+from interlock.commands.shell.words import PART_OF_NAME
 from interlock.commands.sql.sql_script import looks_like_sql
 
 _MAX_NESTING: Final = 3
@@ -385,7 +386,6 @@ _LOCAL_ROOTS: Final = frozenset(
     " df pd np json console math object".split()
 )
 
-_WORD: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
 _DESTRUCTIVE: Final = rf"(?:delete|del|remove|{_TAKES_AWAY})(?![a-z])"
 _NAME: Final = r"[^\W\d]\w{0,80}"
 _CALL: Final = rf"(?:await\s{{1,9}})?\$?{_NAME}(?:(?:\.|::|->){_NAME}){{1,9}}\("
@@ -432,7 +432,7 @@ def _last_word(name: str) -> str:
 
 def _words_of(name: str) -> list[str]:
     """Return the words that a name is made of, in lower case."""
-    return [word.lower() for word in re.findall(_WORD, name)]
+    return [word.lower() for word in re.findall(PART_OF_NAME, name)]
 
 
 def looks_like_code(line: str) -> bool:

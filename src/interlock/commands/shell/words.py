@@ -22,6 +22,8 @@ _UNQUOTED: Final = frozenset(
 )
 _HIDDEN_IN_BACKQUOTES: Final = r"\\([$`\\])"
 _MAX_EXCERPT: Final = 120
+PART_OF_NAME: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
+"""A word of a name that is made of several: `delete` and `Site` of `deleteSite`."""
 _GOES_ON: Final = r"[\w.~/-]"
 _IN_A_NAME: Final = r"[\w.~-]"
 

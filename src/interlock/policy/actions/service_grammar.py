@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from interlock.commands.shell.command import Command
+from interlock.commands.shell.words import PART_OF_NAME
 from interlock.policy.actions.service_requests import REQUESTERS, Request, request_of
 
 _LOOKED_AT: Final = 5
@@ -16,7 +17,6 @@ _SWITCHES: Final = frozenset(
     "-y --yes -v --verbose -q --quiet -f --force --debug -d --no-color --json".split()
 )
 """Options that take no value in most programs."""
-_PART_OF_NAME: Final = r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])"
 _MUTATED: Final = r"\b(_{0,2}[A-Za-z]\w{0,80})\s{0,9}[({]"
 _IN_FRONT_OF_QUERY: Final = r"[\s\"'{}:,=]|query|body"
 _ORDERED: Final = (
@@ -256,7 +256,7 @@ def _tokens(name: str) -> list[str]:
     """Return the words that a name is made of: `delete`, `site` of `deleteSite`."""
     if name.islower():
         return name.translate(_SEPARATORS).split()
-    return [token.lower() for token in re.findall(_PART_OF_NAME, name)]
+    return [token.lower() for token in re.findall(PART_OF_NAME, name)]
 
 
 def _asked_for(request: Request) -> Iterator[Sequence[str]]:

@@ -14,7 +14,7 @@ import msgspec
 
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import waits_for_a_person
-from interlock.policy.stops.languages import announces_an_act, announces_its_end
+from interlock.policy.stops.languages import OTHER_LETTER, announces_an_act, announces_its_end
 from interlock.policy.stops.phrases import Signs, one_of, opening
 
 
@@ -223,7 +223,6 @@ _VAGUE: Final = _SIGNS.add(
     r"|to (?!the\b)))|resum|carry(?:ing)? on|go(?:ing)? on|mov(?:e|ing) on|keep(?:ing)? going"
     r"|press(?:ing)? on)",
 )
-_FOREIGN: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
 # What "we" do, or what is next to do, may be anybody's; "let's" is the writer's own word for it.
 _OWN: Final = _SIGNS.add(r"\bi(?:$|[^'\w])|\b(?:i'll|let me|let's|lemme|let us|step|me)\b")
 _MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
@@ -369,7 +368,7 @@ def _begins_an_act(sentence: Sentence) -> bool:
     return (
         is_statement
         and _DOING.match(plain) is not None
-        and not (_STATES.is_in(plain) or _TOLD.is_in(plain) or _FOREIGN.search(plain))
+        and not (_STATES.is_in(plain) or _TOLD.is_in(plain) or OTHER_LETTER.search(plain))
     )
 
 

@@ -452,7 +452,7 @@ _ALL: Final = (
 _SEPARATOR: Final = re.compile(r",\s+")
 _BREAK: Final = re.compile(r"\s*\n\s*")
 _BEFORE_A_CHOICE: Final = re.compile(r"\s*\n\s*(?=\|)")
-_OTHER_LETTER: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
+OTHER_LETTER: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
 _BEFORE_A_WORD: Final = r"(?:^|[\s,.;:!?()\"'\x{2010}-\x{2026}\x{a1}\x{ab}\x{bf}])"
 _BEHIND_A_WORD: Final = r"(?:$|[\s,.;:!?()\"'\x{2010}-\x{2026}\x{bb}])"
 
@@ -478,7 +478,7 @@ _MARKERS: Final = frozenset(
 
 def _is_other(plain: str) -> bool:
     """Tell whether a sentence may be in one of these languages: most are English."""
-    if _OTHER_LETTER.search(plain):
+    if OTHER_LETTER.search(plain):
         return True
     words = plain.rstrip(".!?: ").replace("-", " ").replace("'", " ").replace(",", " ")
     return not _MARKERS.isdisjoint(words.split())
