@@ -14,8 +14,9 @@ SHAPES = "`command` (with `cwd`), `tool` with `params`, or `path` with `content`
 
 def answers(*lines: bytes) -> list[dict[str, Any]]:
     result = interlock_process("check", "--jsonl", stdin=b"\n".join(lines))
-    assert result.returncode == 0
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    found: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.returncode == (2 if any("error" in each for each in found) else 0)
+    return found
 
 
 def test_each_kind_of_question_is_answered_in_order() -> None:
@@ -42,6 +43,7 @@ def test_a_finding_has_every_field() -> None:
         "gate",
         "rule",
         "decision",
+        "short",
         "severity",
         "message",
         "remediation",
@@ -72,7 +74,7 @@ def test_bad_lines_are_answered_and_the_stream_goes_on() -> None:
         ),
     )
 
-    assert result.returncode == 0
+    assert result.returncode == 2
     assert result.stdout.decode().replace(SHAPES, "SHAPES") == snapshot("""\
 {"id":null,"error":"line 1: not JSON: input data was truncated"}
 {"id":null,"error":"line 2: not UTF-8"}

@@ -118,7 +118,8 @@ Usage: interlock check [OPTIONS] [COMMAND] [ARGS]...
     {"id": 3, "path": "app.py", "content": "new text", "old": "old text"}
 
   `cwd` and `old` may be left out. A line that cannot be read is answered with
-  an error, the stream goes on, and the exit code at its end is 0.
+  an error, and the stream goes on; at its end the exit code is 2 if there was
+  one, else 0.
 
   Examples:
     interlock check 'git push --force'

@@ -13,6 +13,7 @@ import msgspec
 
 from interlock import settings
 from interlock.cli.call.command_names import NO_PAGER
+from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.text.machine_text import machine_text
 from interlock.cli.text.render import Line, coloured_text, print_lines
 from interlock.errors import InputError
@@ -167,6 +168,13 @@ def _is_chosen(key: str) -> bool:
 def print_json(value: object) -> None:
     """Print a value as one line of JSON, in the convention of all commands."""
     click.echo(machine_text(value))
+
+
+def end_stream(bad: int) -> None:
+    """Say how many lines of a stream could not be read, and leave with the exit code for that."""
+    if bad:
+        click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
+        click.get_current_context().exit(ExitCode.MISUSED)
 
 
 def print_record(row: RecordRow) -> None:

@@ -25,6 +25,7 @@ from interlock.cli.call.duration import Duration
 from interlock.cli.call.exit_code import ExitCode, exit_code_of
 from interlock.cli.call.options import (
     chosen_policy,
+    end_stream,
     is_policy_found,
     json_option,
     ledger_option,
@@ -33,6 +34,7 @@ from interlock.cli.call.options import (
     show,
     wants_json,
 )
+from interlock.cli.text.machine_text import machine_value
 from interlock.cli.text.render import escape, text_width
 from interlock.cli.text.verdict_page import explanation_lines, verdict_lines
 from interlock.descriptors import content_of
@@ -77,8 +79,8 @@ With --jsonl each line of stdin is one question, answered in order:
   {"id": 2, "tool": "Bash", "params": {"command": "ls"}}
   {"id": 3, "path": "app.py", "content": "new text", "old": "old text"}
 
-`cwd` and `old` may be left out. A line that cannot be read is answered with an error, the
-stream goes on, and the exit code at its end is 0.
+`cwd` and `old` may be left out. A line that cannot be read is answered with an error, and the
+stream goes on; at its end the exit code is 2 if there was one, else 0.
 
 Examples:
   interlock check 'git push --force'
@@ -221,9 +223,7 @@ def check_command(context: click.Context, *, jsonl: bool) -> None:
     if jsonl and subcommand:
         raise click.UsageError(f"`--jsonl` and `{subcommand}` do not go together")
     if jsonl:
-        bad = _answer_stream(sys.stdin.fileno(), sys.stdout.fileno(), chosen_policy())
-        if bad:
-            click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
+        end_stream(_answer_stream(sys.stdin.fileno(), sys.stdout.fileno(), chosen_policy()))
     elif not subcommand:
         raise click.UsageError(
             "expected a command line, `interlock check 'LINE'`, or `tool`, `edit` or `--jsonl`"
@@ -410,12 +410,12 @@ def _line_answer(line: bytes, number: int, policy: CompiledPolicy) -> dict[str, 
         verdict = judge(action_from_request(request), policy)
     except InputError as error:
         return {"id": identity, "error": f"line {number}: {error}"}
-    decision = verdict.decision
+    decision, findings = verdict.decision, verdict.findings
     return {
         "id": identity,
         "decision": decision,
         "short": decision.short,
-        "findings": verdict.findings,
+        "findings": machine_value(findings) if findings else (),
     }
 
 

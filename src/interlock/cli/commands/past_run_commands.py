@@ -18,7 +18,13 @@ from interlock.backtest.run_replay import Difference, Replayed, replay_run
 from interlock.cli.call.command_names import Commands
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.call.ledger_access import reading_ledger
-from interlock.cli.call.options import chosen_policy, ledger_call, policy_options, show
+from interlock.cli.call.options import (
+    chosen_policy,
+    end_stream,
+    ledger_call,
+    policy_options,
+    show,
+)
 from interlock.cli.text.render import Line, Span, Tone, labelled_lines
 from interlock.cli.text.tables import progress
 from interlock.descriptors import READING, check_is_regular
@@ -219,9 +225,7 @@ def _answer_lines(lines: Iterable[bytes], answer: Callable[[bytes, int], object]
             found = answer(line, number)
             bad += isinstance(found, _Failure)
             click.echo(json_text(found))
-    if bad:
-        click.echo(f"{bad} line{'' if bad == 1 else 's'} could not be read", err=True)
-        click.get_current_context().exit(ExitCode.MISUSED)
+    end_stream(bad)
 
 
 def _opened(file: str) -> IO[bytes]:

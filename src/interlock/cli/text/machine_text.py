@@ -30,7 +30,12 @@ _LEAST_TIME: Final = 10**14
 
 def machine_text(value: object) -> str:
     """Return a value as one line of JSON."""
-    return json_text(_told(msgspec.to_builtins(value)))
+    return json_text(machine_value(value))
+
+
+def machine_value(value: object) -> object:
+    """Return a value as `--json` has it, to be a part of something else."""
+    return _told(msgspec.to_builtins(value))
 
 
 def moment_text(microseconds: int) -> str:
