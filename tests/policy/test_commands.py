@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import sys
+import tomllib
 from pathlib import Path
 
 import jsonschema_rs
@@ -124,6 +125,17 @@ def test_show_tells_each_value_with_its_origin(project: Path):
     assert threshold.split() == ["project", "diff-size.threshold", "120"]
     assert len({line.index("diff-size") for line in lines if " diff-size." in line}) == 1
     assert lines[-1].startswith("hash ")
+
+
+def test_show_folds_a_long_list_so_that_it_is_still_one(project: Path):
+    words = [f"word {number}" for number in range(90)]
+    (project / "interlock.toml").write_text(f"[tool-names]\nstores = {['...', *words]}\n")
+    shown = run("policy", "show").output
+    text = shown.split("tool-names.stores")[1].split("]")[0] + "]"
+
+    assert set(words) <= set(tomllib.loads(f"stores = {text.strip()}")["stores"])
+    assert max(map(len, shown.splitlines())) < 200
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_show_never_tells_the_fingerprint_key(project: Path):

@@ -33,9 +33,11 @@ from interlock.cli.text.render import (
     escape,
     labelled_lines,
     labelled_rows,
+    text_width,
 )
 from interlock.cli.text.summary_page import next_line, policy_lines
 from interlock.errors import InputError
+from interlock.policy.config.complaints import is_list, notation
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.key import OBSERVE, PRESETS, in_short
 from interlock.policy.config.policy_changes import in_words, policy_changes_between
@@ -55,6 +57,7 @@ from interlock.views.units import counted
 _ORIGIN_TONES: Final = {"default": Tone.PLAIN, "user": Tone.CODE, "project": Tone.CAREFUL}
 _OWNER_ONLY: Final = 0o600
 _MOST_PADDING: Final = 64
+_BELOW: Final = " " * len("default  ")
 _OBSERVED: Final = "observe: what it matches goes ahead, and is told with what it would have done"
 
 
@@ -162,9 +165,28 @@ def test_lines(tests: Sequence[RuleTest], failures: Sequence[RuleTest]) -> Itera
 def _policy_lines(merged: MergedPolicy) -> Iterator[Line]:
     width = min(_MOST_PADDING, max(len(place.path) for place in merged.places))
     for place in merged.places:
-        value = f"  {place.path:<{width}}  {in_words(place.value)}"
-        yield (Span(f"{place.origin:<7}", _ORIGIN_TONES[place.origin]), Span(value))
+        value, *below = _folded(place.value, text_width() - len(_BELOW) - width)
+        line = f"  {place.path:<{width}}  {value}"
+        yield (Span(f"{place.origin:<7}", _ORIGIN_TONES[place.origin]), Span(line))
+        yield from ((Span(each),) for each in below)
     yield from ((), (Span(f"hash {merged.hash}"),))
+
+
+def _folded(value: object, room: int) -> Iterator[str]:
+    """Yield a value in words; a list of texts with no room for it goes on below, as TOML."""
+    words = in_words(value)
+    texts = [each for each in value if isinstance(each, str)] if is_list(value) else []
+    if not texts or len(words) <= room:
+        yield words
+        return
+    yield "["
+    line = _BELOW
+    for item in map(notation, texts):
+        if line != _BELOW and len(line) + len(item) + len(" ,") > text_width():
+            yield line
+            line = _BELOW
+        line += f" {item},"
+    yield from (line, f"{_BELOW}]")
 
 
 def _count_of_rules(tests: Sequence[RuleTest]) -> int:
