@@ -23,9 +23,11 @@ def test_words_are_taken_apart_as_powershell_does():
     assert [word.text for word in given.paths] == ["C:/d", "e", "./a", "b c"]
 
 
-def test_a_list_behind_a_parameter_belongs_to_it():
-    assert cmdlet("Remove-Item -Path a, b").values == {"path": ["a"]}
-    assert cmdlet("Remove-Item -Path a, b").operands == ["b"]
+def test_of_a_list_behind_a_parameter_all_are_paths():
+    given = cmdlet("Remove-Item -Path a, b")
+
+    assert given.values == {"path": ["a"]}
+    assert [word.text for word in given.paths] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

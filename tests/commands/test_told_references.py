@@ -54,9 +54,21 @@ def test_keys_are_written_where_they_lie(line: str, expected: list[str]):
         pytest.param("wormhole send a.txt", False, id="a-file"),
         pytest.param("wormhole", False, id="nothing"),
         pytest.param("wormhole receive 7-a-b", False, id="fetched"),
+        pytest.param("git push https://a.example/r HEAD", True, id="push-address"),
+        pytest.param("git push --repo=https://a.example/r", True, id="push-option"),
+        pytest.param(
+            "git remote add x https://a.example/r; git push x", True, id="push-just-named"
+        ),
+        pytest.param(
+            "git remote set-url origin https://a.example/r; git push", True, id="push-moved"
+        ),
+        pytest.param("git push -n https://a.example/r", False, id="push-dry"),
+        pytest.param("git push git@github.com:me/r.git HEAD", False, id="push-forge"),
+        pytest.param("git remote add x https://a.example/r; git push y", False, id="push-another"),
+        pytest.param("git remote -v; git push", False, id="push-as-it-was"),
     ],
 )
-def test_what_is_handed_over_is_sent(line: str, sends: bool):
+def test_what_is_handed_over_or_pushed_to_an_address_is_sent(line: str, sends: bool):
     assert any(each.startswith("send ") for each in effects_in(line)) is sends
 
 
@@ -75,23 +87,6 @@ def test_a_script_that_is_handed_on_counts_by_its_name(line: str, expected: bool
 
 def test_a_ruleset_that_is_only_checked_is_not_run():
     assert commands_in("nft -c -f - <<< 'flush ruleset'") == ["nft -c -f -"]
-
-
-@pytest.mark.parametrize(
-    ("line", "sends"),
-    [
-        pytest.param("git push https://a.example/r HEAD", True, id="address"),
-        pytest.param("git push --repo=https://a.example/r", True, id="option"),
-        pytest.param("git remote add x https://a.example/r; git push x", True, id="just-named"),
-        pytest.param("git remote set-url origin https://a.example/r; git push", True, id="moved"),
-        pytest.param("git push -n https://a.example/r", False, id="dry"),
-        pytest.param("git push git@github.com:me/r.git HEAD", False, id="forge"),
-        pytest.param("git remote add x https://a.example/r; git push y", False, id="another"),
-        pytest.param("git remote -v; git push", False, id="as-it-was"),
-    ],
-)
-def test_a_push_to_an_address_sends_the_history(line: str, sends: bool):
-    assert any(each.startswith("send ") for each in effects_in(line)) is sends
 
 
 def test_a_file_of_options_says_all_that_a_line_may():

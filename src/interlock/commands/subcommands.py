@@ -74,6 +74,9 @@ _JOINED: Final = r'"\s*&\s*"'
 _NUL_DIVIDES: Final = r"-[rtpxo]{0,9}0|--null$"
 _XARGS_ASKS: Final = r"-[0rtxo]{0,9}p|--interactive$"
 _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
+_OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
+_NOT_SHOWN: Final = REMOTE | DECODED
+_ALL: Final = "*\n"
 
 
 def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -191,18 +194,20 @@ def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | 
     return simulation.run_words(argv, command, scope, via="find")
 
 
-def _children(simulation: Simulation, command: Command, scope: Scope) -> Stream:
-    """`Get-ChildItem folder -Filter pattern` finds what lies there, `Get-Process` all there are."""
+def _children(_simulation: Simulation, command: Command, _scope: Scope) -> Stream:
+    """`Get-ChildItem folder -Filter pattern` finds what lies there."""
+    below = [
+        word.text if word.glob or not _is_folder(word.text) else f"{word.text.rstrip('/')}/*"
+        for word in cmdlet_of(command).paths or [literal(".")]
+    ]
+    many = MANY if any("*" in text for text in below) else 0
+    return Stream(many, "".join([f"{text}\n" for text in below]), exact=False)
+
+
+def _processes(_simulation: Simulation, command: Command, _scope: Scope) -> Stream:
+    """`Get-Process` without a name finds all there are."""
     given = cmdlet_of(command)
-    words = given.paths
-    if command.program in _LISTS_FILES:
-        below = [
-            word.text if word.glob or not _is_folder(word.text) else f"{word.text.rstrip('/')}/*"
-            for word in words or [literal(".")]
-        ]
-        many = MANY if any("*" in text for text in below) else 0
-        return Stream(many, "".join([f"{text}\n" for text in below]), exact=False)
-    return UNSEEN if given.operands or given.values else Stream(MANY, "*\n", exact=False)
+    return UNSEEN if given.operands or given.values else Stream(MANY, _ALL, exact=False)
 
 
 def _is_folder(path: str) -> bool:
@@ -264,13 +269,8 @@ def _evaluated(simulation: Simulation, command: Command, scope: Scope) -> None:
 def _stopped(simulation: Simulation, command: Command, _scope: Scope) -> None:
     """`Get-Process | Stop-Process` ends them all."""
     stdin = command.frame.stdin
-    if command.frame.piped and stdin.labels & MANY and stdin.text == "*\n":
+    if command.frame.piped and stdin.labels & MANY and stdin.text == _ALL:
         simulation.note("code", ["kill"], command)
-
-
-_OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
-_LISTS_FILES: Final = frozenset(("get-childitem", "gci", "get-item"))
-_NOT_SHOWN: Final = REMOTE | DECODED
 
 
 def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -539,6 +539,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "settings": _settings,
     "go": _go,
     "children": _children,
+    "processes": _processes,
     "config": _config,
     "each": _each,
     "evaluated": _evaluated,
