@@ -51,6 +51,7 @@ def reads_in(line: str) -> list[Effect]:
         "gsed 's/=.*//' .env",
         "fgrep KEY .env | wc -l",
         "rg KEY .env | rg -c =",
+        "wc -l < ~/.ssh/id_rsa",
     ],
 )
 def test_names_and_counts_are_not_read_out(line: str):

@@ -16,6 +16,7 @@ from interlock.commands.shell.words import Word
 
 LOADERS: Final = frozenset(("export", "env"))
 """Programs that make variables of the words they are given."""
+_COUNT: Final = "count"
 _COUNTS: Final = ("-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches")
 _CONTEXT: Final = (
     "-A", "-B", "-C", "--after-context", "--before-context", "--context", "--passthru",
@@ -49,7 +50,7 @@ def withholds_values(invocation: Invocation, known: Program, path: str) -> bool:
     if not known.withholds:
         return False
     way = WITHHOLDING_WAYS[known.withholds]
-    if way is _count or (way is _search and invocation.has(*_COUNTS)):
+    if known.withholds == _COUNT or (way is _search and invocation.has(*_COUNTS)):
         return True
     return _VARIABLES.match(path.rpartition("/")[2]) is not None and way(invocation)
 
@@ -62,9 +63,8 @@ def without_handed_on(
     stages: list[Command] = []
     for stage in reversed(others):
         kept = any(redirect.takes_output for redirect in stage.redirects)
-        if kept or stage.frame.depth != last.frame.depth:
-            break
-        if not programs.of(stage.program).hands_on:
+        hands_on = programs.of(stage.program).hands_on
+        if kept or not hands_on or stage.frame.depth != last.frame.depth:
             break
         stages.append(stage)
         if not stage.frame.piped:
@@ -146,12 +146,8 @@ def _awk(invocation: Invocation) -> bool:
     )
 
 
-def _count(_invocation: Invocation) -> bool:
-    return True
-
-
 WITHHOLDING_WAYS: Final[dict[str, Callable[[Invocation], bool]]] = {
-    "count": _count,
+    _COUNT: lambda _invocation: True,
     "search": _search,
     "awk": _awk,
     "stream-edit": _sed,
