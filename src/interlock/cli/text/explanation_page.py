@@ -71,7 +71,7 @@ _LABEL: Final = 10
 _NAME: Final = 17
 _FIGURE: Final = 11
 _MOST_DEEDS: Final = 5
-_SPOKEN: Final = frozenset(("echo", "setbacks"))
+_SPOKEN: Final = frozenset(("echo", "setbacks", "refrain", "done-again"))
 """The signs that are about words, not about calls."""
 
 
