@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from interlock.policy.stops.closing_text import Closing, Sentence
-from interlock.policy.stops.handover import waits_for_a_person
+from interlock.policy.stops.handover import head_of_list, waits_for_a_person
 from interlock.policy.stops.languages import OTHER_LETTER, announces_an_act, announces_its_end
 from interlock.policy.stops.phrases import Signs, one_of, opening
 
@@ -45,9 +45,9 @@ class Announcement(msgspec.Struct, frozen=True):
 _SIGNS: Final = Signs()
 
 _ADVERBS: Final = r"(?:(?:now|also|first|next|then|still|just|quickly|again|only|therefore) )*"
-_WILL: Final = one_of("""
+_WILL: Final = one_of(rf"""
     let me, let's, let us, lemme, i'll, i will, i shall, we'll, we will, we're going to,
-    (?:i'm|i am) (?:(?:now|just|then|also|first) )?going to
+    (?:i'm|i am) {_ADVERBS}(?:going|about) to, (?:^|i'm |i am )gonna
 """)
 # "Let me" and "I'll" are no act where one of these follows: it is said, left or over already.
 _NO_ACT: Final = one_of(r"""
@@ -59,10 +59,12 @@ _NO_ACT: Final = one_of(r"""
     keep (?!\w+ing\b), need (?!to\b), need to know, have to ask, call it\b,
     spare\b, admit\b, assure\b, add that\b,
     ask\b, focus on understanding, hand over, stand by, pause here, say\b, note\b, mention\b,
-    need to wait, be waiting, follow the, follow your, keep in mind, bear that, break\b,
+    need to wait, be waiting, follow the, follow your, keep in mind, bear that,
+    break (?:\w+ )?(?:\w+ )?down,
     consider\b, suppose\b, imagine\b, assume\b, walk\b, cover\b, see (?:in|you|how it goes)\b,
-    have\b, talk\b, describe\b, outline\b, tell\b, show you, emphasi[sz]e, stress\b, highlight\b,
-    point out, guide\b, go through, rephrase, restate, illustrate, elaborate, never\b, address your,
+    have (?!to\b), talk\b, describe\b, outline\b, tell\b, show you, emphasi[sz]e, stress\b,
+    highlight\b, point out, guide\b, go through (?:how|why|what|your?), rephrase, restate,
+    illustrate, elaborate, live\b, accept\b, never\b, address your,
     respond\b, help you, be able, do my best, do so, do that if, get back to you,
     \w+ with (?:a|the|my) (?:\w+ )?(?:summary|recap|overview|report)
 """)
@@ -89,9 +91,10 @@ _ENDS: Final = _SIGNS.whole(
     r"| via\b| using\b| by\b| with\b| to complete\b| as\b)"
     rf"|(?:hand|handing|turn|turning) {_DETERMINER}{_WORK} in\b"
     rf"|(?:finali[sz]e|finali[sz]ing|finish|finishing|complete|completing|conclude|concluding"
-    rf"|close|closing|wrap|wrapping|end|ending|exit|exiting)(?: up| out| off)?"
+    rf"|close|closing|wrap up|wrapping up|end|ending|exit|exiting)(?: up| out| off)?"
     rf"(?: {_DETERMINER}{_WORK}\b| ?$|[.!:\x{{2026}},;]"
     r"| by submitting\b| by handing\b| by providing\b)"
+    rf"|wrap(?:ping)? {_DETERMINER}{_WORK} up\b"
     rf"|mark(?:ing)? {_DETERMINER}(?:\w+ )?(?:as )?(?:complete|completed|done|resolved|finished)"
     r"|(?:call|calling|use|using|run|running|invoke|issue|execute) (?:the )?"
     r"(?:submit|finish|final_answer|attempt_completion|complete_task|task_complete|task_done"
@@ -142,12 +145,15 @@ _GERUNDS: Final = one_of("""
     canceling, booking, looking up, locating, identifying, working on
 """)
 _FIRST_PERSON: Final = _SIGNS.add(
-    rf"\b(?:{_WILL} |(?:i'm|i am) |(?:i|we) (?:\w+ )*(?:need|have|want) to |i should |i can "
+    rf"\b(?:{_WILL} |(?:i'm|i am) |(?:i|we) (?:\w+ )*(?:need|have|want|plan|intend) to |i should "
+    r"|i must |i'd like to |i can "
     r"|next (?:step|task|thing|change) (?:is|will be) to )",
-    exactly=rf"\b(?:{_WILL} (?!(?:(?:now|also|just|then|first|briefly|quickly) )*{_NO_ACT})\w+"
+    exactly=rf"\b(?:{_WILL} "
+    rf"(?!(?:(?:now|also|just|then|first|briefly|quickly|have to) )*{_NO_ACT})\w+"
     rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING}){_GERUNDS}"
-    rf"|i {_ADVERBS}(?:need|have|want) to"
-    r" (?!help|confirm (?:with|that|whether|if|a few|some|your?)\b|note|make sure|ensure|be\b"
+    rf"|(?:i {_ADVERBS}(?:(?:need|have|want|plan|intend) to|must)|i'd like to)"
+    r" (?!suggest|propose|recommend|help"
+    r"|confirm (?:with|that|whether|if|a few|some|your?)\b|note|make sure|ensure|be\b"
     r"|mention|thank|stress|emphasi|say\b|point"
     r"|highlight|admit|clarify|warn|apologi|add that|ask\b|know\b|hear\b|see your|wait|stop|flag\b"
     r"|explain|share\b|tell\b|decline|have your|have you|you\b)\w+"
@@ -155,8 +161,16 @@ _FIRST_PERSON: Final = _SIGNS.add(
     rf"|(?:^|[,;:.] |\b(?:so|but|and|now|then|next|first) )we {_ADVERBS}(?:need|have) to"
     r" (?!decide\b|discuss\b|know\b)\w+"
     r"|^(?:so |now )?(?:the|my|our) next (?:step|task|thing|change) (?:is|will be) to \w+"
-    rf"|i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
+    rf"|(?<!whether )(?<!if )i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
     r"|use|proceed|start|begin|call|identify))\b",
+)
+# The same where "I" and the act stand apart: "I found it and will now rename it".
+_FARTHER_OFF: Final = _SIGNS.add(
+    r"\bi(?:'ve)? [^;:]*and will |\bi (?:now )?have (?:enough|all|everything) "
+    r"|^(?:so )?(?:now that|with (?:that|this))\b.*, i can ",
+    exactly=rf"^(?:[\w' ]+[,!] )?i(?:'ve)? [^;:]*and will {_ADVERBS}(?!{_NO_ACT})\w+"
+    rf"|\bi (?:now )?have (?:enough|all|everything)\b[^,;]* to {_ACTS}\b"
+    rf"|, i can (?!see\b|find\b|view\b|confirm\b){_ACTS}\b",
 )
 _AT_IT: Final = _SIGNS.add(rf"\b(?:i'm|i am) {_ADVERBS}(?:going to|{_GERUNDS})\b")
 # Whatever its writer is at: less sure, for it may be said of what was decided.
@@ -169,6 +183,31 @@ _NEXT_ACT: Final = opening(
     r"(?:now|next|next up|first|finally|lastly|also)[,:]? "
     rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}"
     r"(?! (?:is|are|out|works?|pass(?:es)?|runs?|fails?|shows?|has|was|will|takes?|looks?)\b)"
+)
+# A verb that is not listed is known by its object: "now bump the version".
+_OBJECT: Final = (
+    r"(?:the|an?|code|this|that|these|those|it|them|each|all|both|its|our|my|every|some|one|two)"
+)
+_NO_VERB: Final = one_of("""
+    is, are, was, were, has, have, had, do, does, did, can, could, will, would, should, may, might,
+    must, both, all, even, only, in, on, at, for, with, when, while, that, if, since, as, because,
+    after, before, until, we, i, you, he, she, they, it, there, this, these, those, the, an, what,
+    how, which, who, where, not, no, one, and, or, but, so, to, of, from, by, into, onto, under,
+    over, without, within, about, like, than, any, every, each, just, code, quote, let, once, though
+""")
+_OTHER_ACT: Final = re.compile(
+    r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
+    rf"(?:now|next|time)[,:]? (?:to )?(?!{_NO_VERB} )"
+    rf"[a-z-]{{2,}}(?<!s)(?<!ed)(?<!ing)(?<!ly) {_OBJECT}\b"
+)
+_BEFORE_AN_ACT: Final = ("now", "next", "time", "ok", "g", "perfect", "right", "so", "and", "al")
+_OTHER_DOING: Final = re.compile(
+    r"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*"
+    r"(?!during|nothing|something|everything|anything|missing|pending|remaining|lacking|being|having"
+    r"|including|excluding|regarding|considering|concerning|depending|assuming|needing|seeing"
+    r"|meaning|causing|resulting|leaving|using|following|according|judging|knowing|given|keeping"
+    r"|waiting|thinking|hoping|bring|string|thing|king|spring)"
+    rf"[a-z-]{{2,}}ing (?:(?:up|out|in|on|for|through|back|down|off|over) )?{_OBJECT}\b"
 )
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
@@ -196,14 +235,32 @@ _AT_ITS_END: Final = _SIGNS.add(
 )
 _NEXT_UP: Final = opening(
     r"(?:(?:ok|okay|good|great|right|so|and|alright)[,.!:]? )*"
-    r"(?:(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:))"
+    r"(?:up next: [\w, -]{1,40}[.]?$"
+    r"|now (?:batch|step|part|phase|file|chapter|section|task|round|item|group|number) #?\d+[.:]?$"
+    r"|(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:))"
     r" (?:(?:the|step|part) [\w-]+|code)(?: [\w-]+)?[.:]?$"
-    r"|(?:now|next)[,:]? (?:for )?the [\w-]+[.:]?$)"
+    r"|next, code[.:]?$|now for (?:the|code)(?: [\w-]+){1,4}[.:]?$"
+    r"|(?:now|next)[,:]? (?:for )?the [\w-]+"
+    r"(?: (?:part|side|half|layer|piece|bit|module|component|one|version|page|file|files))?[.:]?$"
+    r"|back to (?:work|step|task|(?:the|my|our) (?:\w+ )?(?:bug|tasks?|problem|issue|tests?"
+    r"|failures?|plan|list|steps?|features?|implementation|errors?|refactoring))(?: \d+)?[.:]?$)"
 )
+# What is left, counted or named as the next: said of the work, and not of who does it.
+_LEFT: Final = re.compile(
+    r".*\b(?:(?:is|are|comes?) (?:up )?next"
+    r"|(?:\d+|one|two|three|four|five|six|a few|several)(?: more| left| tests| files)? to go)"
+    r"[.!:]?$"
+    r"|(?:that|this) (?:just |only )?leaves (?:only |just )?(?:the|code)(?: [\w-]+)?[.:]?$"
+    rf"|(?:one|another|the) (?:more |last |other |final |only |next )?thing (?:left )?to {_ACTS}\b"
+)
+_BEGINS_WHAT_IS_LEFT: Final = ("that ", "this ", "one ", "another ", "the ")
+_ENDS_WHAT_IS_LEFT: Final = (" next.", " to go.", " next", " to go", " next:", " to go!")
+_OF_SOMEBODY: Final = re.compile(r"\b(?:you|your|what|which|who|whatever|they|team)\b")
 _TITLE: Final = opening(
     r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?: ?(?:&|/|of) ?\d+)?"
     r" ?[:\u2014\u2013-] ?\w+"
 )
+_BECAUSE: Final = re.compile(r",? (?:so|because|since|until|before|you|i|we|they) ")
 _STATES: Final = _SIGNS.whole(
     one_of("""
     is, are, was, were, has, have, had, show, shows, take, takes, should, will, would, can, could,
@@ -212,7 +269,8 @@ _STATES: Final = _SIGNS.whole(
     lead, leads, cause, causes, allow, allows, ensure, ensures, improve, improves, reduces,
     prevents, avoids, fixes, remains, uses, goes, feels, becomes, enables, disables, opens, returns,
     creates, removes, adds, increases, speeds, breaks, saves, solves, resolves, sets, gets, puts,
-    brings, happens, won't, doesn't, isn't, aren't, can't, cannot, wouldn't, didn't
+    brings, happens, brought, took, made, gave, went, got, came, became, left, broke, led, kept,
+    meant, showed, did, proved, won't, doesn't, isn't, aren't, can't, cannot, wouldn't, didn't
 """)
 )
 _ONWARDS: Final = rf"\b(?:{_WILL}|i can(?: now)?|need to|i'm) {_ADVERBS}"
@@ -223,6 +281,12 @@ _VAGUE: Final = _SIGNS.add(
     r"|to (?!the\b)))|resum|carry(?:ing)? on|go(?:ing)? on|mov(?:e|ing) on|keep(?:ing)? going"
     r"|press(?:ing)? on)",
 )
+# Whoever thinks something over in a list has done so at its end.
+_THINKS: Final = re.compile(
+    r"\b(?:let's|let us|analy[sz]e|think|review|look|see|check|examine|compare|trace|verify|confirm"
+    r"|understand|evaluate|assess|list|identify|reason|note|recommend|suggest|use|try)\b"
+)
+_TO_DO: Final = re.compile(r"\bi (?:\w+ )?(?:need|have|want) to:$")
 # What "we" do, or what is next to do, may be anybody's; "let's" is the writer's own word for it.
 _OWN: Final = _SIGNS.add(r"\bi(?:$|[^'\w])|\b(?:i'll|let me|let's|lemme|let us|step|me)\b")
 _MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
@@ -241,7 +305,8 @@ _LATER: Final = _SIGNS.add(
 )
 # What sums up tells what is left, and not what is done next.
 _LABEL: Final = re.compile(
-    r"(?:in )?(?:summary|conclusion|status|note|outcome|tl;?dr|bottom line) ?:"
+    r"(?:in )?(?:summary|conclusion|status|note|outcome|tl;?dr|bottom line|what's next|next steps?"
+    r"|roadmap|outlook|future work|follow-?ups?|(?:known )?limitations?) ?:"
 )
 # A closing remark on the act that the sentence before announces.
 _REMARK: Final = opening(
@@ -270,8 +335,8 @@ def announced(closing: Closing) -> Announcement | None:
     if closing.shows or not closing.sentences:
         return None
     last = closing.sentences[-1]
-    found = _from_last(last) or _from_before(closing.sentences)
-    if found is not None and found.kind is Intent.SHARED and _is_labelled(closing.sentences):
+    found = _from_last(last) or _from_before(closing.sentences) or _from_head(closing.sentences)
+    if found is not None and _is_for_the_reader(found, closing.sentences):
         found = None
     if found is not None and closing.is_open and _leaves_calls_out(closing.sentences):
         because = "its end announces an act, but it leaves out the calls that it made"
@@ -337,6 +402,22 @@ def _leaves_calls_out(sentences: tuple[Sentence, ...]) -> bool:
     )
 
 
+def _from_head(sentences: tuple[Sentence, ...]) -> Announcement | None:
+    """Return what stands before a list at the end, where it announces what the list names."""
+    head = head_of_list(sentences)
+    if head is None or not head.plain.endswith(":") or _THINKS.search(head.plain):
+        return None
+    acts = _names_an_act(head) or _TO_DO.search(head.plain) is not None
+    return _announcement(head) if acts and not _is_put_off(head) else None
+
+
+def _is_for_the_reader(found: Announcement, sentences: tuple[Sentence, ...]) -> bool:
+    """Tell whether it sums up what is left, or is one of several steps that tell what to do."""
+    if found.kind is Intent.SHARED and _is_labelled(sentences):
+        return True
+    return all(map(_TITLE.match, [each.plain for each in sentences[-2:]])) and len(sentences) > 1
+
+
 def _is_labelled(sentences: tuple[Sentence, ...]) -> bool:
     """Tell whether the last line says by its first word that it sums up."""
     first = next((each for each in reversed(sentences) if each.begins_line), sentences[0])
@@ -351,6 +432,7 @@ def _names_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
     return (
         _FIRST_PERSON.is_in(plain)
+        or _FARTHER_OFF.is_in(plain)
         or _PATIENCE.is_in(plain)
         or _AT_ITS_END.is_in(plain)
         or (_GOES_ON.is_in(plain) and _ENDS.is_in(plain))
@@ -362,14 +444,29 @@ def _begins_an_act(sentence: Sentence) -> bool:
     plain = sentence.plain
     if _NEXT_ACT.match(plain) or _NEED.match(plain) or _NEXT_UP.match(plain):
         return True
+    if _says_what_is_left(plain):
+        return True
     is_statement = plain.endswith((".", "!", "\u2026"))
     if _TITLE.match(plain):
         return not is_statement
-    return (
-        is_statement
-        and _DOING.match(plain) is not None
-        and not (_STATES.is_in(plain) or _TOLD.is_in(plain) or OTHER_LETTER.search(plain))
+    if not (is_statement and _is_about_an_act(plain)):
+        return False
+    # What comes of it, or why it is done, has verbs of its own.
+    main = _BECAUSE.split(plain, 1)[0]
+    return not (
+        _STATES.is_in(main) or _TOLD.is_in(main) or OTHER_LETTER.search(main.rstrip("\u2026"))
     )
+
+
+def _is_about_an_act(plain: str) -> bool:
+    if "ing" in plain and (_DOING.match(plain) or _OTHER_DOING.match(plain)):
+        return True
+    return plain.startswith(_BEFORE_AN_ACT) and _OTHER_ACT.match(plain) is not None
+
+
+def _says_what_is_left(plain: str) -> bool:
+    may_be = plain.startswith(_BEGINS_WHAT_IS_LEFT) or plain.endswith(_ENDS_WHAT_IS_LEFT)
+    return may_be and _LEFT.match(plain) is not None and _OF_SOMEBODY.search(plain) is None
 
 
 def _announcement(sentence: Sentence) -> Announcement:

@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import msgspec
 
-from interlock.policy.stops.output_text import is_fenced, is_output
+from interlock.policy.stops.output_text import is_fenced, is_line_of_code, is_output
 
 _MOST_READ: Final = 4_000
 _MOST_PROSE: Final = 1_500
@@ -23,12 +23,30 @@ _ENOUGH_SENTENCES: Final = 4
 _MOST_SENTENCES: Final = 12
 _MOST_BEHIND_A_CALL: Final = 600
 
+_FEWEST_WORDS: Final = 4
+_COMMAS: Final = (",", "\uff0c", "\u3001")
+_BEFORE_ANOTHER: Final = frozenset(
+    """
+    the a an and or but because when while if whether which every my your our its their than
+    der das den dem des ein eine einen einem einer und oder aber von mit für beim zum zur weil wenn
+    dass wird werden durch
+    le la les une du et ou mais avec pour dans par que qui sont sur sans
+    el los las una del pero con para por sobre sin
+    os um uma da dos das mas com na
+    и или но для по что который если
+    """.split()
+)
+"""Words that need another one behind them."""
+_BEFORE_A_NOUN: Final = frozenset("of to with for from by into at between without".split())
+"""So do these, unless what they belong to stands before them: "what they wait for"."""
+_RELATED: Final = re.compile(r"\b(?:wh\w+|that|you|we|i|they|he|she|it|how)\b", re.IGNORECASE)
+
 _FENCE: Final = "```"
 _COMMANDS: Final = ("bash", "sh", "shell", "zsh", "console", "powershell")
 _UNSHOWN: Final = "[object Object]"
 """What some clients write in the place of a call that they cannot show."""
 _COLONS: Final = (":", "\uff1a")
-_THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>")
+_THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>", "</thought>")
 _APOSTROPHES: Final = ("\u2019", "\u2018", "\u02bc")
 
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
@@ -40,38 +58,68 @@ _HEADING: Final = re.compile(
     re.IGNORECASE,
 )
 _ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+# A picture before the first word, but for the ticks: those report.
+_PICTURE: Final = re.compile(
+    r"^(?:(?![\u2705\u2713\u2714\u2611])"
+    r"[\u2190-\u21ff\u231a-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff])+\s+"
+)
 _MARKS: Final = re.compile(r"[*_]{2,}|^\s*#+\s+")
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _QUOTED: Final = re.compile(
     r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d|\u00ab[^\u00ab\u00bb\n]*\u00bb'
 )
 _QUOTED_LINE: Final = re.compile(r"\n[ \t]*>[^\n]*")
-_THOUGHT: Final = re.compile(r"</?(?:think|thinking|reasoning|answer|result|response)>")
+_THOUGHT: Final = re.compile(r"</?(?:think|thinking|thought|reasoning|answer|result|response)>")
 _STRING_OF_JSON: Final = re.compile(r'\\[nrt]|",?\s*"[\w ]{1,40}"\s*:\s*"?')
 # A line that goes on in the next one: it ends within a sentence, the next begins within it.
 _WRAPPED: Final = re.compile(r"\n(?=[a-z])(?<=[\w,;)'` ]\n)")
 # A sentence ends at a mark with a blank behind it; scripts that write without blanks need none.
 _PLAIN_END: Final = re.compile(r"[.!?][\"')\]*_]*\s+")
 _SENTENCE_END: Final = re.compile(
-    r"[.!?\u2026\u061f\u037e\u3002\uff01\uff1f\uff0e][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
+    r"[.!?\u2026\u061f\u037e][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
+    r"|[\u3002\uff01\uff1f\uff0e][\"')\]*_]*(?:\s+|(?=[^\x00-\x2f\x3a-\x40]|`))"
 )
 _HAS_WORD: Final = re.compile(r"\w")
+# Tags that are named for an act hold a call; those named for a thing hold an answer.
+_OF_TOOLS: Final = (
+    "(?:execute|run|read|write|list|search|apply|create|edit|use|open|replace|insert|delete|new"
+    "|switch|str|view|find|get|fetch|call|update|invoke|browse|grep|make|move|copy|remove|add)"
+)
 _CALL: Final = re.compile(
     r"<function=|</?function_calls>|</function>|</?invoke\b|</?tool_calls?>|</?tool_use\b"
-    r"|<\|tool_call|\[/?tool_calls?\]|\naction input:|</[a-z]+_[a-z_]+>(?=\s*$)"
+    r"|<\|tool_call|<\uff5ctool.calls?.begin|\[/?tool_calls?\]|\naction input:"
+    rf"|</(?:{_OF_TOOLS}_[a-z_]+|[a-z_]+_(?:action|tool|bash|command|search)"
+    r"|bash|shell|execute|command)>(?=\s*$)"
     r'|"(?:name|tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|tool_input)"\s*:'
 )
-_BEGINNINGS_OF_A_CALL: Final = ("<", "[", '"', "action input")
-_SIGNS_OF_A_CALL: Final = ("function", "invoke", "tool", "arguments", "action input", "</")
+_SIGNS_OF_A_CALL: Final = (
+    "</", "<function", "<invoke", "<tool_use", "tool_call", '"arguments"', '"tool_input"',
+    "\naction input:", "<\uff5ctool",
+)  # fmt: skip
+# Calls that are the last line, as functions or as the act that follows a thought.
+_LINE_OF_A_CALL: Final = re.compile(
+    r"(?:^|\n)(?:(?:functions|tools|default_api)\.\w+\(.*|<\|python_tag\|>.*"
+    r"|<\|channel\|>(?:commentary|analysis).*"
+    r"|thought(?: \d+)?:(?s:.{0,900}?)\naction(?: \d+)?: ?"
+    r"(?!finish|submit|final|none|n/a|no\b)[\w.-]+(?:\[[^\]\n]*\]|\([^\n]*\))?)\s*$"
+)
+_BEGINNINGS_OF_A_LINE: Final = ("functions.", "tools.", "default_api.", "<|", "action")
 # What is said of a call that was just written; anything else behind it is an answer.
 _REMARKS_ON_A_CALL: Final = ("this will", "this should", "please wait", "please hold", "once i")
 
 
+_STEP: Final = re.compile(
+    r'\{\s*"(?:(?:thoughts?|current_state)"\s*:(?s:.*)"(?:actions?|command|tool|tool_name|next_\w+)'
+    r'|(?:reasoning|reflection)"\s*:(?s:.*)"next_(?:action|step|goal))"\s*:'
+)
+_LAST_STEP: Final = re.compile(r'"(?:answer|final_answer|final|done|response)"')
 _HANDING_IN: Final = (
     "submit", "finish", "final_answer", "attempt_completion", "complete_task", "task_complete",
     "task_done", "submit_answer", "submit_solution", "finish_task", "end_task", "mark_complete",
 )  # fmt: skip
 """What agents' frameworks call the act that hands the work in."""
+_OF_HANDING_IN: Final = ("submit", "finish", "answer", "complet", "task")
+"""One of these is part of each of its names."""
 _LAST_WORDS: Final = (
     "\nterminate",
     " terminate",
@@ -79,6 +127,7 @@ _LAST_WORDS: Final = (
     "<finish></finish>",
     "</finish>",
     "</attempt_completion>",
+    "</final_answer>",
     "</ask_followup_question>",
 )
 """What agents write to say that they are done, or to ask, where nobody reads a call."""
@@ -141,7 +190,7 @@ def closing_of(text: str | None) -> Closing:
     return Closing(
         sentences=sentences,
         is_open=_breaks_off(said),
-        calls=_ends_with_a_call(end),
+        calls=_ends_with_a_call(end) or _is_a_step(end),
         shows=block is not None and not is_command,
         shows_command=is_command,
         only_thinks=tail[-len("</thinking>") :].lower().endswith(_THOUGHTS_ONLY),
@@ -235,7 +284,37 @@ def _breaks_off(tail: str) -> bool:
     last_line = tail[tail.rfind("\n") + 1 :]
     if last_line.rstrip("*_ ").endswith(_COLONS):
         return True
-    return "#" in last_line and _HEADING.match(last_line) is not None
+    if last_line[:1] in ("#", "|"):
+        return _HEADING.match(last_line) is not None or _is_half_a_row(tail, last_line)
+    return _is_cut(last_line) or _is_half_a_block(tail)
+
+
+def _is_half_a_row(tail: str, last_line: str) -> bool:
+    """Tell whether the last row of a table is not closed, and the one before it is."""
+    rest = tail[: -len(last_line) - 1]
+    return last_line[0] == "|" and last_line[-1] != "|" and rest.endswith("|")
+
+
+def _is_cut(last_line: str) -> bool:
+    """Tell whether a line ends with a word that needs another one, or with a comma."""
+    if not (last_line[-1:].isalpha() or last_line.endswith(_COMMAS)):
+        return False
+    words = last_line.rsplit(None, _FEWEST_WORDS)
+    if len(words) <= _FEWEST_WORDS:
+        return False
+    if words[-1] in _BEFORE_A_NOUN:
+        return _RELATED.search(last_line) is None
+    return words[-1] in _BEFORE_ANOTHER or words[-1][-1] in _COMMAS
+
+
+def _is_half_a_block(tail: str) -> bool:
+    """Tell whether the last fence is never closed, and neither is a bracket behind it."""
+    if not is_fenced(tail) or tail.count(_FENCE) % 2 == 0:
+        return False
+    language, _, block = tail.rpartition(_FENCE)[2].partition("\n")
+    if not language.strip() or not is_line_of_code(block[block.rfind("\n") + 1 :]):
+        return False
+    return sum(map(block.count, "([{")) > sum(map(block.count, ")]}"))
 
 
 def _last_sentences(prose: str) -> tuple[Sentence, ...]:
@@ -258,7 +337,12 @@ def _sentences_of_line(line: str, cut: int) -> list[Sentence]:
     rest = line[item.end() :] if item else line
     if "**" in rest or "__" in rest or "#" in rest:
         rest = _MARKS.sub("", rest)
-    pieces = [piece for piece in _pieces(rest, cut) if _HAS_WORD.search(piece)]
+    if not rest[:1].isascii():
+        rest = _PICTURE.sub("", rest)
+    pieces = _pieces(rest, cut)
+    if rest is line and len(pieces) == 1:
+        return [Sentence(pieces[0], _plain(pieces[0]), is_item=False, begins_line=True)]
+    pieces = [piece for piece in pieces if _HAS_WORD.search(piece)]
     return [
         Sentence(piece, _plain(piece), item is not None, index == 0)
         for index, piece in enumerate(pieces)
@@ -269,12 +353,16 @@ def _pieces(line: str, cut: int) -> list[str]:
     """Return a line cut behind the end of each sentence, if enough of them lie in its end."""
     if line.isascii() and not ("." in line[:-1] or "!" in line or "?" in line):
         return [line.strip()]
+    whole = line
+    if '"' in line or not line.isascii():
+        # The end of a sentence within a quote is none.
+        line = _QUOTED.sub(lambda quote: "x" * len(quote.group()), line)
     # Plain text knows fewer marks, and is looked through faster.
     mark = _PLAIN_END if line.isascii() else _SENTENCE_END
     ends = [end.end() for end in mark.finditer(line, max(0, len(line) - cut))]
     if len(ends) <= _ENOUGH_SENTENCES and len(line) > cut:
         ends = [end.end() for end in mark.finditer(line)]
-    return [line[start:end].strip() for start, end in pairwise([0, *ends, len(line)])]
+    return [whole[start:end].strip() for start, end in pairwise([0, *ends, len(line)])]
 
 
 def _plain(sentence: str) -> str:
@@ -282,7 +370,7 @@ def _plain(sentence: str) -> str:
     if "  " in plain or not plain.isprintable():
         plain = " ".join(plain.split())
     if "`" in plain:
-        plain = _CODE.sub(_named if _holds(plain, _HANDING_IN) else "code", plain)
+        plain = _CODE.sub(_named if holds_one(plain, _OF_HANDING_IN) else "code", plain)
     if '"' in plain or "\u201c" in plain or "\u00ab" in plain:
         plain = _QUOTED.sub("quote", plain)
     return plain
@@ -300,12 +388,12 @@ def _hands_in(end: str) -> bool:
     if (block is not None and _SUBMITS.match(block.strip())) or end.endswith(_LAST_WORDS):
         return True
     may_call = "<" in end or '"' in end
-    return may_call and _holds(end, _HANDING_IN) and _CALLED_IN.search(end) is not None
+    return may_call and holds_one(end, _OF_HANDING_IN) and _CALLED_IN.search(end) is not None
 
 
 def _ends_with_a_call(end: str) -> bool:
     """Tell whether a call is the last thing that a message holds."""
-    if not (_holds(end, _BEGINNINGS_OF_A_CALL) and _holds(end, _SIGNS_OF_A_CALL)):
+    if not holds_one(end, _SIGNS_OF_A_CALL):
         return False
     calls = list(_CALL.finditer(end))
     if not calls:
@@ -317,9 +405,20 @@ def _ends_with_a_call(end: str) -> bool:
     return len(behind) <= _MOST_BEHIND_A_CALL and "\n\n" not in behind
 
 
-def _holds(text: str, signs: tuple[str, ...]) -> bool:
-    """Tell at little cost whether a longer look at a text is worth it."""
-    return any(sign in text for sign in signs)
+def _is_a_step(end: str) -> bool:
+    """Tell whether it is the JSON that some agents write for each step, or ends with a call."""
+    if not (end[0] == "{" and _STEP.match(end)):
+        may_be = end.startswith(_BEGINNINGS_OF_A_LINE, end.rfind("\n") + 1)
+        return may_be and _LINE_OF_A_CALL.search(end) is not None
+    return _LAST_STEP.search(end) is None
+
+
+def holds_one(text: str, signs: tuple[str, ...]) -> bool:
+    """Tell at little cost whether a longer look at a text is worth it; a generator costs more."""
+    for sign in signs:  # noqa: SIM110 - see above
+        if sign in text:
+            return True
+    return False
 
 
 def _last_block(tail: str) -> str | None:

@@ -42,6 +42,11 @@ _FOR_LEAVE: Final = _SIGNS.whole(
 """)
 )
 _ABOUT_THE_PERSON: Final = _SIGNS.whole("you|your|you're|you'd")
+# What is said of a question that nobody has answered yet.
+_HANGS_ON_IT: Final = re.compile(
+    r"(?:it|this|that|the answer|your answer) (?:will |would )?(?:also )?(?:decides?|determines?"
+    r"|affects?|influences?|changes? (?:how|what|which|whether)|tells? me|matters)\b"
+)
 _TAKES_OVER: Final = _SIGNS.whole("let me|let's|i'll|i will|i'm")
 
 _HAND_OVERS: Final = one_of("""
@@ -106,6 +111,11 @@ _RUNNING: Final = one_of("""
     running, building, compiling, executing, downloading, uploading, installing, training,
     deploying, working, going, processing, in progress, under way, underway, in flight, queued
 """)
+_AT_ITS_END: Final = (
+    rf"(?:once|when|after|as soon as) (?:the |all |both |these )?(?:[\w-]+ )?{_WORKER} "
+    r"(?:has |have |is |are )*"
+    r"(?:finish(?:es|ed)?|complete[sd]?|done|report(?:s|ed)?|return(?:s|ed)?|ends|ended|through)"
+)
 _RUNS: Final = _SIGNS.whole(
     rf"(?:is|are|'s|'re|was|were) (?:(?:now|currently|also|all|both|already) )*still {_RUNNING}"
     rf"|still {_RUNNING}"
@@ -116,13 +126,20 @@ _RUNS: Final = _SIGNS.whole(
     r"|(?:wait|waiting) (?:a (?:bit|little|moment) (?:longer )?)?(?:for|until|on|till) "
     r"(?:(?:the|all|both|these|those|its|their|this|that|each|every) )*"
     rf"(?:[\w`'-]+ ){{0,4}}?(?:{_WORKER}|results?|completion|output|finish)\b"
+    r"|(?:wait|waiting) for (?:the|all|both|these|its|this|that|code)(?: [\w-]+)? [\w-]+"
+    r" to (?:become|finish|complete|come|start|be|pass|appear|end|settle|propagate|return|report"
+    r"|roll|load)"
+    rf"|(?:i'll|i will) [^.;]* {_AT_ITS_END}"
+    rf"|{_AT_ITS_END},? (?:i'll|i will)"
+    r"|(?:i'll|i will) [^.;]* again (?:after that|afterwards|later|then|in an?"
+    r"|in \d+|in some)"
     r"|(?:i'll|i will) (?:be (?:notified|told|pinged)|get (?:notified|a notification)"
     r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
     r"|later|then)"
 )
 # What the person is asked to send, press or say, so that the writer goes on.
 _ASKED_TO: Final = re.compile(
-    r"(?:just |simply |or |then )?"
+    r"(?:.*?[;:\u2014\u2013] )?(?:just |simply |or |then )?"
     + one_of("""
     share, send, give, paste, provide, pick, choose, drop, tell, say, point, upload, attach, run,
     restart, open, try, connect, log in, sign in, approve, confirm, merge, push, set, add, install,
@@ -167,7 +184,7 @@ def asked(closing: Closing) -> str | None:
     last = sentences[-1]
     if _asks(last):
         return last.said
-    head = _head_of_list(sentences)
+    head = head_of_list(sentences)
     if head is not None and _asks(head):
         return head.said
     before = sentences[-_NEAR_END:-1]
@@ -180,7 +197,7 @@ def waits_for_a_person(sentence: Sentence) -> bool:
     return _ON_THE_PERSON.is_in(sentence.plain)
 
 
-def _head_of_list(sentences: tuple[Sentence, ...]) -> Sentence | None:
+def head_of_list(sentences: tuple[Sentence, ...]) -> Sentence | None:
     """Return the sentence that introduces a list at the very end: choices to be made."""
     if not sentences[-1].is_item:
         return None
@@ -208,7 +225,7 @@ def _hands_over(sentence: Sentence) -> bool:
         or _PLEASE.is_in(plain)
         or hands_over(plain)
         or (waits_for_a_person(sentence) and _THE_WRITER_ACTS.is_in(plain))
-        or _ASKED_TO.match(plain) is not None
+        or (_THE_WRITER_ACTS.is_in(plain) and _ASKED_TO.match(plain) is not None)
         or _waits_for_somebody(plain)
     )
 
@@ -238,8 +255,11 @@ def _left_open(
     A choice of a list stays open whatever is said of it; any other question is the last one.
     """
     for question in reversed(questions):
-        about_them = question is before[-1] and _ABOUT_THE_PERSON.is_in(question.plain)
+        is_last = question is before[-1]
+        about_them = is_last and _ABOUT_THE_PERSON.is_in(question.plain)
         if (question.is_item or about_them) and not _TAKES_OVER.is_in(last.plain):
+            return question.said
+        if is_last and _HANGS_ON_IT.match(last.plain):
             return question.said
     return None
 

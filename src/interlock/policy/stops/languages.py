@@ -56,7 +56,11 @@ _GERMAN: Final = Language(
         ich (?:fange|beginne|starte) mit,
         ich lasse(?: (?:den|die|das|es|sie)(?: [^ ,.;]+)?)? (?:jetzt|nun|zuerst|gleich|kurz)
         (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen,
-        (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{_FEW} (?:durch)?laufen
+        (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{_FEW} (?:durch)?laufen,
+        nächster schritt:,
+        ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide|zuerst|es|sie|ihn),
+        (?:jetzt|nun|als nächstes|zuerst|danach)(?: nur)?(?: noch)?
+        (?:die|das|den|alle|einen|eine|ein|code|beide) (?:[^ .;:]+ )*[^ .;:]+en[.:]?$
     """,
     ends=r"""
         einreichen, ich reiche, abgeben, ich gebe, abschließen, ich schließe, beenden, ich beende,
@@ -93,13 +97,13 @@ _GERMAN: Final = Language(
 _FRENCH: Final = Language(
     announces=r"""
         je vais, je dois, laissez-moi, laisse-moi, passons (?:maintenant |ensuite )?(?:à|au|aux),
-        il me faut, je passe (?:maintenant |ensuite )?(?:à|au|aux),
+        il me faut, prochaine étape ?:, je passe (?:maintenant |ensuite )?(?:à|au|aux),
         je (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
         |commence|installe|remplace|relance|regarde|mets à jour|continue)
         (?:(?:ça|cela|ceci|(?:le|la|les|un|une|ce|cette|ces) [^ ,.]+) )?(?:maintenant|ensuite
         |d'abord|alors|donc|tout de suite|immédiatement),
-        je (?:le|la|les) (?:lance|vérifie|corrige|lis|teste|supprime|remplace|relance|regarde)
-        (?:maintenant|tout de suite|d'abord),
+        (?:^| )je (?:le |la |les |l')?(?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie
+        |ajoute|supprime|exécute|cherche|commence|installe|remplace|relance|regarde|mets à jour),
         (?:maintenant|ensuite|d'abord|puis)(?:,)? je
         (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
         |commence|installe|remplace|relance|regarde|mets à jour|continue)
@@ -133,7 +137,7 @@ _FRENCH: Final = Language(
         (?:tourne|tournent|s'exécute|s'exécutent|est en cours|sont en cours)
         (?:toujours |encore |maintenant |actuellement )*(?:en arrière-plan|d'exécution),
         (?:tourne|tournent) (?:toujours|encore), (?:lancé|lancée|lancés|lancées) en arrière-plan,
-        attends (?:la fin|que le|que la|que les|le résultat|les résultats),
+        attends (?:la fin|que le|que la|que les|qu'il|qu'elle|qu'ils|le résultat|les résultats),
         attendre (?:la fin|que le|que la|que les)
     """,
 )
@@ -146,7 +150,10 @@ _SPANISH: Final = Language(
         (?:ahora|primero|luego|después|a continuación)(?:,)?
         (?:ejecuto|reviso|verifico|compruebo|corrijo|creo|modifico|leo|abro|pruebo|añado|agrego
         |actualizo|instalo|busco|ejecutaré|revisaré|verificaré|comprobaré|corregiré|crearé
-        |modificaré|leeré|abriré|probaré|añadiré|agregaré|actualizaré|instalaré|buscaré)
+        |modificaré|leeré|abriré|probaré|añadiré|agregaré|actualizaré|instalaré|buscaré),
+        siguiente paso:, lo hago,
+        ^(?:lo |la |los |las |y )?(?:ejecuto|reviso|verifico|compruebo|corrijo|modifico|leo|abro
+        |pruebo|añado|agrego|actualizo|instalo|busco|elimino|cambio|ajusto|arreglo|vuelvo a)
     """,
     ends=r"""
         enviar (?:la|mi) (?:respuesta|solución), entregar, entrego, concluir, concluyo, terminar,
@@ -154,7 +161,8 @@ _SPANISH: Final = Language(
         presentar la (?:respuesta|solución)
     """,
     denies=r"""
-        explicar, esperar, espero, no
+        explicar, esperar, espero, no (?:voy|vamos|tengo|debo|necesito|procedo|es|hace|hay|se|lo|la
+        |los|las|me|nos|puedo|podemos|está|están|ha|he|hemos|quiero|modifico|cambio)
     """,
     requests=r"""
         quieres que, quiere que, deseas que, desea que, dígame, dime, avísame, avíseme,
@@ -188,7 +196,9 @@ _PORTUGUESE: Final = Language(
         |atualizar|instalar|começar|continuar|analisar|remover|implementar|ver),
         preciso (?:executar|rodar|verificar|checar|corrigir|criar|modificar|ler|abrir|testar
         |adicionar|atualizar|instalar|buscar|ver), tenho que, em seguida(?:,)? vou,
-        (?:agora|primeiro|depois)(?:,)? (?:executo|verifico|corrijo|crio|testo|adiciono|vou)
+        (?:agora|primeiro|depois)(?:,)? (?:executo|verifico|corrijo|crio|testo|adiciono|vou),
+        próximo passo:,
+        ^(?:executo|verifico|corrijo|testo|adiciono|atualizo|removo|ajusto|reviso|altero)
     """,
     ends=r"""
         enviar (?:a|minha) (?:resposta|solução), submeter, entregar, concluir, finalizar, encerrar,
@@ -226,7 +236,9 @@ _ITALIAN: Final = Language(
         (?:eseguo|verifico|controllo|correggo|creo|modifico|leggo|apro|provo|aggiungo|aggiorno
         |installo|cerco|avvio|lancio|passo|eseguirò|verificherò|controllerò|correggerò|creerò),
         vado a, (?:eseguirò|verificherò|controllerò|correggerò|creerò|modificherò|leggerò|aprirò
-        |proverò|aggiungerò|aggiornerò|installerò|cercherò|avvierò)
+        |proverò|aggiungerò|aggiornerò|installerò|cercherò|avvierò),
+        ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo|modifico|leggo|apro|aggiungo|aggiorno
+        |installo)
     """,
     ends=r"""
         inviare la (?:risposta|soluzione), invio la (?:risposta|soluzione), consegnare, consegno,
@@ -299,7 +311,9 @@ _RUSSIAN: Final = Language(
         я (?:сейчас |теперь |сначала |также )?{_RUSSIAN_ACTS},
         мне нужно, мне надо, давайте (?:я )?(?:проверим|запустим|исправим|посмотрим|добавим
         |создадим|откроем|начнём|начнем|{_RUSSIAN_ACTS}), {_RUSSIAN_ACTS} (?:сейчас|теперь),
-        я (?:сейчас )?буду, перехожу к, приступаю к
+        я (?:сейчас )?буду, перехожу к, приступаю к, ^{_RUSSIAN_ACTS},
+        ^(?:исправляю|проверяю|запускаю|добавляю|обновляю|ищу|смотрю|читаю|пишу|создаю|удаляю
+        |устанавливаю|тестирую|меняю|начинаю|продолжаю|открываю|переношу|собираю|изучаю)
     """,
     ends=r"""
         отправлю (?:решение|ответ|результат), отправить (?:решение|ответ|результат), сдам, сдать,
@@ -341,7 +355,8 @@ _CHINESE: Final = Language(
         (?:看|检查|运行|修改|修复|查看|执行|打开|读取|编写|创建|更新|添加|测试|开始|尝试|分析|搜索
         |重新|进行|处理|确认|验证|安装|删除|调整|实现|继续),
         讓我(?:先|來|再|檢|看|執|修|查|測|開|繼), 我(?:將|會|來)(?:檢|看|執|修|查|測|開|繼|運),
-        接下來(?:我)?(?:將|會|要)?(?:檢|看|執|修|查|測|開|繼|運)
+        接下來(?:我)?(?:將|會|要)?(?:檢|看|執|修|查|測|開|繼|運),
+        ^(?:好的\x{ff0c})?(?:现在|下面)?开始(?:检|运|修|查|执|读|写|创|更|添|测|分析|实现|处理|重)
     """,
     ends=r"""
         提交(?:答案|最终|结果|我的|方案|解决方案|解答), 结束(?:任务|对话|工作|本), 总结, 完成任务,
@@ -385,14 +400,15 @@ _JAPANESE: Final = Language(
         {_JAPANESE_ACT}(?:を)?(?:してみます|していきます|していくで|するで|するわ|しましょう
         |してみましょう),
         (?:見て|直して|調べて|開いて|読んで|書いて|進めて|試して)(?:みます|いきます|みましょう
-        |いきましょう)
+        |いきましょう),
+        ^[^はがばと時際]{{0,60}}(?:を|から){_JAPANESE_ACT}(?:します|いたします)[。:]?$
     """,
     ends=r"""
         提出(?:します|する|いたします), 終了(?:します|する|いたします), 終わります, 完了とします,
         まとめます, 要約
     """,
     denies=r"""
-        説明します, 待ちます, 待って, ません, ました
+        説明します, 待ちます, 待って, ません, ました, 自動, に従って
     """,
     requests=r"""
         ください, でしょうか, ますか, ですか, ええか, 教えて, お願いします,
@@ -467,8 +483,8 @@ _MARKERS: Final = frozenset(
     """
     ich wir du sie bitte jetzt nun soll sollen lass der die das den dem ist und alle als sag gib
     je vous tu les le la des est dites dis dois ensuite voulez veux souhaitez passons
-    voy vamos los las el en una puedes puede dime espero quedo quieres tengo debo necesito ahora
-    vou os as um uma em agora preciso aguardo fico quer gostaria me deixe deixa deixo
+    voy vamos lo o los las el en una puedes puede dime espero quedo quieres tengo debo necesito
+    ahora vou os as um uma em agora preciso aguardo fico quer gostaria me deixe deixa deixo
     ora adesso procedo attendo resto lasciami vuoi vuole puoi devi devo il gli fammi sto vado
     è sono ancora non un per di lascio ik de het een op nog nu laat zal wil wacht daarna vervolgens
     """.split()

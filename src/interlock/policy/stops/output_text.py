@@ -34,7 +34,8 @@ _CODE_LINE: Final = re.compile(
     r"|\s*[\w.]+\(.*\)\s*$"
     r"|\$ \S|total \d+$|[-dlbcps](?:[r-][w-][xst-]){3}[.+@]?\s"
     r"|\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning|note)\b"
-    r"|[Ff]ound \d+ errors?\b|=+ .* =+$|(?:PASSED|FAILED|ERROR|FAIL|ok|---) +\S+$"
+    r"|\[\d+/\d+\] \S|\d+ (?:passed|failed|skipped)\b.* in \d|[.FEsx]{3,}(?: +\[ *\d+%\])?$"
+    r"|[Ff]ound \d+ errors?\b|=+ .* =+$|(?:PASSED|FAILED|ERROR|FAIL|PASS|ok|---) +\S+$|Tests?: +\d"
 )
 _SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
 
@@ -56,6 +57,11 @@ def is_fenced(text: str) -> bool:
     return "`" in text and _FENCE in text
 
 
+def is_line_of_code(line: str) -> bool:
+    """Tell whether a line is code, or what a tool printed."""
+    return _CODE_LINE.match(line) is not None
+
+
 def _language(tail: str) -> str:
     """Return what the first fenced block says that it is."""
     return tail.partition(_FENCE)[2].partition("\n")[0].strip().lower()
@@ -70,12 +76,14 @@ def _was_printed(text: str) -> bool:
 
 def _is_code(text: str) -> bool:
     lines = [line for line in text.rsplit("\n", _MOST_LINES)[-_MOST_LINES:] if line.strip()]
+    if text.startswith("$ "):
+        return not any(map(_SENTENCE.match, lines))
     if len(lines) < _FEWEST_LINES:
         return False
     # From the end on: what is said stands there, and a few such lines are enough to tell.
     left = len(lines) - _SHARE * len(lines)
     for line in reversed(lines):
-        left -= _CODE_LINE.match(line) is None
+        left -= not is_line_of_code(line)
         if left < 0 or _SENTENCE.match(line):
             return False
     return True

@@ -11,7 +11,7 @@ from typing import Final
 
 import re2
 
-from interlock.policy.stops.closing_text import straightened
+from interlock.policy.stops.closing_text import holds_one, straightened
 
 
 def one_of(text: str) -> str:
@@ -115,7 +115,7 @@ def _found(phrases: tuple[str, ...], text: str) -> list[re.Match[str]]:
     if not phrases:
         return []
     plain, pattern = _compiled(phrases)
-    if not any(phrase in text for phrase in plain):
+    if not holds_one(text, plain):
         return []
     return list(pattern.finditer(text))
 

@@ -25,6 +25,8 @@ _BEGINS: Final = re.compile(
     r"|anthropic|openai|azure|bedrock|gemini|claude)[ _-]*)*"
     r"(?:error(?: code)?|exception|failed|failure|timeout|timed out)"
     r"(?:[.!]?\s*$|\s*[:(\[{\u00b7-]|\s*\d{3}\b|[.,] (?:please )?(?:try|retry))"
+    r"|(?:[a-z_]\w*\.)+\w*(?:error|exception)(?:\s*[:(\[{-]|\s*$)"
+    r"|stream (?:disconnected|closed|ended|interrupted)\b"
     r"|upstream (?:connect|request) (?:error|timeout)"
     r"|(?:api |request )?rate[ _-]limit(?:ed|s)?(?:[_ ](?:error|reached|exceeded|hit))"
     r"|(?:status |http )?(?:4\d\d|5\d\d)[: ,.({\"-]+(?:too many|service|internal|bad|gateway"
@@ -57,7 +59,7 @@ _PASSES: Final = re.compile(
     r"\b(?:408|409|425|429|5\d\d)\b|rate[ _-]?limit|overloaded|too many requests|time[d -]*out"
     r"|econn\w+|socket|connection|network|unavailable|internal server error|api_error|capacity"
     r"|fetch failed|bad gateway|temporar|try again|limit (?:reached|exceeded)|hit your[\w ]*limit"
-    r"|stream (?:error|closed|ended)|usage limit",
+    r"|stream (?:error|closed|ended|disconnected|interrupted)|usage limit",
     re.IGNORECASE,
 )
 _WAITS: Final = re.compile(
