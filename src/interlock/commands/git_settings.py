@@ -124,6 +124,8 @@ def _git_setting(
     via = f"git -c {name}"
     if via in command.frame.via:
         return
+    if plain.endswith(".sslverify") and line.text.lower() in {"false", "0", "no", "off"}:
+        simulation.note("git", ["config", "http.sslverify", line.text], command)
     is_alias = plain.startswith("alias.")
     runs = line.text.startswith("!") or re.fullmatch(_GIT_PROGRAMS, plain) is not None
     if not line.known and (runs or is_alias):

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from interlock.commands.programs.outputs import printf_text
 from interlock.commands.programs.places import CREDENTIAL, OUTSIDE, SYSTEM, SYSTEM_ROOT, Places
 from interlock.commands.shell.assignment import Assignment
@@ -26,6 +28,8 @@ _ALL_NAMES: Final = frozenset(("-p", "-x"))
 _PLAIN_READ: Final = frozenset(("-r", "-a", "-u", "-p", "-s", "-e"))
 """Options of `read` with which a line is a line."""
 
+_BRACED: Final = 2
+"""Where the command begins in `coproc { command`."""
 _PART_OF_LINES: Final = frozenset(("-d", "-n", "-O", "-s"))
 
 Builtin = Callable[[Simulation, Command, Scope], Stream]
@@ -348,8 +352,21 @@ def _shift(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     return NOTHING
 
 
+def _coprocess(simulation: Simulation, command: Command, scope: Scope) -> Stream:
+    """What `coproc NAME { command; }` prints, flows out of `${NAME[0]}`."""
+    texts = [word.text for word in command.argv]
+    start = texts.index("{") + 1 if "{" in texts else 1
+    name = texts[1] if start > _BRACED else "COPROC"
+    unseen = replace(command, frame=command.frame.unseen())
+    printed = simulation.run_words(list(command.argv[start:]), unseen, scope)
+    scope.lists[name] = [literal(f"{name}-output"), literal(f"{name}-input")]
+    scope.own().descriptors[f"{name}-output"] = printed
+    return NOTHING
+
+
 BUILTINS: Final[dict[str, Builtin]] = {
     "cd": _cd,
+    "coproc": _coprocess,
     "pushd": _cd,
     "export": _declare,
     "declare": _declare,

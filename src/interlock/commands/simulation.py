@@ -16,7 +16,7 @@ from interlock.commands.program_input import (
     waits_for_lines,
 )
 from interlock.commands.programs.environment import is_expanded, line_in, noted_as
-from interlock.commands.programs.execution import Execution
+from interlock.commands.programs.execution import Execution, counted
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
 from interlock.commands.programs.places import CREDENTIAL, ROOT, SYSTEM, SYSTEM_ROOT, Places
@@ -66,6 +66,7 @@ from interlock.commands.shell.provenance import (
     DECODED,
     EMPTY,
     ENVIRON,
+    MANY,
     NOTHING,
     REMOTE,
     SECRET,
@@ -73,8 +74,8 @@ from interlock.commands.shell.provenance import (
     UNKNOWN_FILE,
     UNSEEN,
     Stream,
-    emptiness,
     part_of,
+    written,
 )
 from interlock.commands.shell.scope import OWN_PROGRAM, OWN_VARIABLES, Scope
 from interlock.commands.shell.statements import Walker
@@ -87,6 +88,7 @@ _LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
 _READERS: Final = frozenset(("read", "mapfile", "readarray"))
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
+_SPEAKS: Final = frozenset(("echo", "printf"))
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
 
@@ -346,7 +348,7 @@ class Simulation(Walker):
             return UNSEEN
         if not program:
             # What the line itself puts together, and does not show, is hidden.
-            hidden = argv[0].text.startswith("${") or bool(argv[0].labels & DECODED)
+            hidden = argv[0].text.startswith("${") or bool(argv[0].labels & (DECODED | REMOTE))
             hidden = hidden or (not argv[0].glob and may_decide(argv))
             self.give_up("its program is known only at run time", simple.text, asks=hidden)
             return self._follow_candidates(argv, simple, scope, frame)
@@ -407,7 +409,7 @@ class Simulation(Walker):
         lines = [word.text for word in invocation.all_values(*known.runs_values)]
         lines += values_behind(invocation, known.runs_behind)
         lines += carried_lines(invocation, known)
-        frame = command.frame.fed(UNSEEN).unseen()
+        frame = command.frame.behind_pipe(UNSEEN).unseen()
         for line in lines:
             self.run_nested(line, scope.outside(), frame, via=command.program)
         loaded = [word.text for word in invocation.all_values(*known.loads_values)]
@@ -574,13 +576,19 @@ class Simulation(Walker):
         target = redirect.target
         # What `exec` opens is written to later.
         opened = [word.text for word in simple.argv] == ["exec"]
-        labels = printed.labels if opened else printed.labels | emptiness(printed, target.text)
-        if labels & EMPTY and target.text.startswith("/dev/tcp/"):
+        labels = printed.labels if opened else written(printed, target.text)
+        spoken = bool(simple.argv) and simple.argv[0].text in _SPEAKS
+        quiet = "/dev/tcp/" if labels & EMPTY else "/dev/tcp/localhost/"
+        if (spoken or labels & EMPTY) and target.text.startswith(quiet):
             # Whether somebody listens there is asked without saying anything.
             return
+        kind = EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND
+        if labels & EMPTY and redirect.truncates and counted(target).labels & MANY:
+            # What is emptied is as much as gone.
+            kind, labels = EffectKind.DELETE, labels | MANY
         self.effects.append(
             Effect(
-                EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND,
+                kind,
                 target,
                 self.bare(redirect.operator, simple.text, scope, frame),
                 self.places.at(target.text, scope),

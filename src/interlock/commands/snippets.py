@@ -13,6 +13,7 @@ from interlock.commands.code.code_values import Call
 from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.console_scripts import follow_escapes
 from interlock.commands.program_input import STANDARD_INPUT
+from interlock.commands.programs.execution import counted
 from interlock.commands.programs.places import CREDENTIAL, OWN, TEMP
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
@@ -29,6 +30,13 @@ _EMBEDDED: Final = frozenset(("sqlite3", "sqlite", "duckdb"))
 _BEFORE: Final = ("-cmd", "-init")
 _TO_DATA: Final = frozenset(
     (SqlKind.DROP, SqlKind.TRUNCATE, SqlKind.DELETE_ALL, SqlKind.UPDATE_ALL, SqlKind.ALTER_DROP)
+)
+_CHOOSES: Final = r"\b(?:if|unless|filter|grep|select|where|endsWith|endswith|match|fnmatch|test)\b"
+"""How code says which of the files it found are meant."""
+_ENDLESS_FORKS: Final = (
+    r"\b(?:while\s{0,9}\(?\s{0,9}(?:True|true|1)|loop|for\s{0,9}\(\s{0,9};\s{0,9};)[^\n]{0,99}"
+    r"(?:\n[ \t]{1,40}[^\n]{0,99}){0,3}\bfork\b"
+    r"|\bfork\b[\s;()]{0,9}while\s{0,9}\(?\s{0,9}(?:1|true)"
 )
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
 UNREAD: Final = "unread"
@@ -350,21 +358,44 @@ def _follow_code(
         for line in re.findall(_PROMPT_LINE, code):
             simulation.run_line(line, command, scope)
     effects = effects_in(code, language)
-    for found in re.finditer(_SETS_OWN_VARIABLE, code):
-        simulation.note("export", [f"{found[found.lastindex or 0]}="], command)
+    _note_in_text(simulation, code, command)
+    is_chosen = re.search(_CHOOSES, code) is not None
     for effect in effects:
         if effect.kind.value not in _ON_FILES:
             _follow_effect(simulation, effect, command, scope)
         elif effect.target:
-            kind = EffectKind(effect.kind.value)
-            word = Word(effect.target, effect.known)
-            place = simulation.places.at(effect.target, scope)
-            tree = effect.recursive
-            simulation.effects.append(Effect(kind, word, command, place, 0, tree, tree))
+            _note_on_file(simulation, effect, command, scope, is_chosen=is_chosen)
     if _sends_secrets(simulation, effects, scope):
         simulation.note("code", ["send-secret"], command)
-    if {CallKind.EVAL, CallKind.FETCH} <= {effect.kind for effect in effects}:
+    kinds = {effect.kind for effect in effects}
+    if CallKind.FETCH in kinds and kinds & {CallKind.EVAL, CallKind.REVIVE}:
         simulation.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
+
+
+def _note_in_text(simulation: Simulation, code: str, command: Command) -> None:
+    """Note what the text of code says without a call of its own."""
+    for found in re.finditer(_SETS_OWN_VARIABLE, code):
+        simulation.note("export", [f"{found[found.lastindex or 0]}="], command)
+    if "fork" in code and re.search(_ENDLESS_FORKS, code):
+        simulation.note_effect(EffectKind.FORK, literal(code), 0, command)
+
+
+def _note_on_file(
+    simulation: Simulation,
+    effect: CodeEffect,
+    command: Command,
+    scope: Scope,
+    *,
+    is_chosen: bool,
+) -> None:
+    """Note what code does to a file, or to all that it finds where it chooses none of them."""
+    kind = EffectKind(effect.kind.value)
+    word = Word(effect.target, effect.known)
+    if kind is EffectKind.DELETE and not is_chosen:
+        word = counted(word)
+    place = simulation.places.at(effect.target, scope)
+    tree = effect.recursive
+    simulation.effects.append(Effect(kind, word, command, place, word.labels, tree, tree))
 
 
 def _follow_effect(

@@ -10,6 +10,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from interlock.commands.build_programs import (
+    follow_compiler,
+    follow_make,
+    follow_package,
+    follow_recipes,
+)
 from interlock.commands.console_scripts import follow_console
 from interlock.commands.git_settings import follow_git
 from interlock.commands.program_input import STANDARD_INPUT
@@ -25,12 +31,12 @@ from interlock.commands.programs.scripts import (
     ran_by_call,
     ran_by_editor,
     ran_by_sed,
-    recipes_in,
     without_calls,
+    written_by_editor,
 )
 from interlock.commands.shell.cmdlets import cmdlet_of, is_item
-from interlock.commands.shell.command import Command, Invocation
-from interlock.commands.shell.provenance import DECODED, MANY, REMOTE, UNSEEN, Stream
+from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
+from interlock.commands.shell.provenance import DECODED, MANY, PROCESS, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
@@ -331,6 +337,11 @@ def _editor(simulation: Simulation, command: Command, scope: Scope) -> None:
         elif before.text in _EDITOR_FILES:
             scripts.append(simulation.script(word, command, scope).text or "")
     _run_scripts(simulation, scripts, ran_by_editor, command, scope)
+    for script in (*scripts, command.frame.stdin.text or ""):
+        for name in written_by_editor(script):
+            for target in [literal(name)] if name else command.invocation.operands:
+                place = simulation.places.at(target.text, scope)
+                simulation.effects.append(Effect(EffectKind.OVERWRITE, target, command, place))
     for word in command.invocation.all_values("--eval", "-e", "--execute"):
         simulation.follow_unread(without_calls(word.text), command, scope)
 
@@ -364,29 +375,6 @@ def _compgen(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`compgen -W words` expands them."""
     for word in command.invocation.all_values("-W"):
         simulation.looked_into(word.text, scope.copy(), command.frame)
-
-
-def _make(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """A makefile that flows in or is given: its recipes are shell lines."""
-    texts = [word.text for word in command.invocation.all_values("--eval", "-E")]
-    texts.append(command.frame.stdin.text or "")
-    named = command.invocation.all_values("-f", "--file", "--makefile")
-    if scope.files and not named and "make" not in command.frame.via:
-        named = [*map(literal, _MAKEFILES)]
-    texts += [simulation.script(word, command, scope).text or "" for word in named]
-    for word in command.argv[1:]:
-        name, equals, value = word.text.partition("=")
-        if equals and name.rstrip(":?+!") in _MAKE_PROGRAMS:
-            simulation.run_line(value, command, scope)
-        elif equals and name[:1] != "-":
-            texts.append(word.text)
-    if any(word.text == "-" for word in command.invocation.all_values("-f", "--file")):
-        simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels & REMOTE, command)
-    flags = [scope.variables[name].text for name in _MAKE_FLAGS if name in scope.variables]
-    texts += [flag.partition("--eval=")[2] for flag in flags]
-    for text in texts:
-        for recipe in recipes_in(text):
-            simulation.run_nested(recipe, scope.outside(), command.frame.fed(UNSEEN), via="make")
 
 
 def _sed(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -457,12 +445,6 @@ def _run_scripts(
             simulation.run_line(line, command, scope)
 
 
-def _compiler(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """`gcc -wrapper program,word,word` runs its own programs through another one."""
-    for word in command.invocation.all_values("-wrapper"):
-        simulation.run_words([*map(literal, word.text.split(","))], command, scope)
-
-
 def _cloud(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`aws ssm send-command --parameters commands=line` runs lines on other machines."""
     verbs = [word.text for word in command.invocation.operands[:2]]
@@ -473,14 +455,28 @@ def _cloud(simulation: Simulation, command: Command, scope: Scope) -> None:
             simulation.run_nested(line, Scope.begun("/remote/home"), frame, via="ssh")
 
 
-def _package(simulation: Simulation, command: Command, scope: Scope) -> None:
-    """`npm pkg set scripts.name=line` is a line that is run by its name."""
-    for word in command.invocation.operands:
-        name, equals, line = word.text.partition("=")
-        if equals and name.startswith("scripts."):
-            simulation.run_line(line, command, scope)
-    if [word.text for word in command.invocation.operands[:1]] == ["set-script"]:
-        simulation.run_line(command.argv[-1].text, command, scope)
+def _ended(simulation: Simulation, command: Command, _scope: Scope) -> None:
+    """`kill $(pgrep cron)` ends what `pkill cron` does, whichever way it was searched for."""
+    given = command.invocation
+    if given.has("-0", "-l") or not any(word.labels & PROCESS for word in given.operands):
+        return
+    options = [f"-{word.text}" for word in given.all_values("-s", "-n", "--signal")]
+    options = options or [word.text for word in command.argv[1:] if word.text[:1] == "-"]
+    for name in [name for each in simulation.commands for name in _searched_for(each)]:
+        simulation.note("pkill", [*options, name], command)
+
+
+def _searched_for(command: Command) -> Iterator[str]:
+    """Yield the names that a command picks out of a list of processes."""
+    words = command.invocation.operands
+    if command.program in _LISTS_BY_NAME:
+        for owner in command.invocation.all_values("-u", "-U") if not words else ():
+            yield f"-u{owner.text}"
+        yield from (word.text for word in words)
+    elif command.frame.stdin.labels & PROCESS and words and not command.invocation.has("-v"):
+        script = words[0].text
+        found = re.findall(_SEARCHED, script) if "{" in script else [script]
+        yield from (re.sub(_NAME_MARKS, "", name) for name in found)
 
 
 def _go(simulation: Simulation, command: Command, scope: Scope) -> None:
@@ -500,16 +496,25 @@ def _manifest(simulation: Simulation, command: Command, _scope: Scope) -> None:
     verb = given.operands[0].text if given.operands else ""
     files = given.all_values("-f", "--filename")
     if verb in _APPLIES and not given.has("--dry-run") and any(word.text == "-" for word in files):
-        labels = command.frame.stdin.labels & REMOTE
-        simulation.note_execution(STANDARD_INPUT, labels, command)
+        stdin = command.frame.stdin
+        simulation.note_execution(STANDARD_INPUT, stdin.labels & REMOTE, command)
+        if re.search(_UNCONFINED, stdin.text or ""):
+            simulation.note("pod", ["privileged"], command)
 
 
+_UNCONFINED: Final = (
+    r"\b(?:privileged|hostPID|hostIPC)[\"']?:\s{0,9}true\b"
+    r"|\bhostPath[\"']?:\s{0,99}\{?\s{0,99}[\"']?path[\"']?:\s{0,9}[\"']?"
+    r"/(?:(?:etc|root|var/run/docker\.sock)\b|[\"'\s}]|$)"
+)
+"""What gives a pod the machine that it runs on."""
 _APPLIES: Final = frozenset(("apply", "create", "replace"))
+_LISTS_BY_NAME: Final = frozenset(("pgrep", "pidof"))
+_SEARCHED: Final = r"(?:/|==?\s{0,9}\")([^/\"{}]{1,99})[/\"]"
+_NAME_MARKS: Final = r"[\[\]^$\\]"
+"""What is written around a name so that the search does not find itself."""
 _REMOTE_LINES: Final = ["ssm", "send-command"]
-_MAKE_PROGRAMS: Final = frozenset(("SHELL", "MAKE", ".SHELLFLAGS"))
 _SCRIPT_OPTIONS: Final = ("-e", "--expression", "-D", "--define")
-_MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
-_MAKE_FLAGS: Final = ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")
 
 Follower = Callable[[Simulation, Command, Scope], "Stream | None"]
 
@@ -523,7 +528,8 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "pager": _pager,
     "calculator": _calculator,
     "compgen": _compgen,
-    "make": _make,
+    "make": follow_make,
+    "recipes": follow_recipes,
     "socat": _socat,
     "git": follow_git,
     "sed": _sed,
@@ -531,9 +537,10 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "flatpak": _flatpak,
     "later": _later,
     "expect": _expect,
-    "compiler": _compiler,
+    "compiler": follow_compiler,
     "cloud": _cloud,
-    "package": _package,
+    "package": follow_package,
+    "ended": _ended,
     "manifest": _manifest,
     "console": follow_console,
     "settings": _settings,

@@ -35,6 +35,8 @@ class CallKind(enum.Enum):
     EVAL = "eval"
     """Runs text as code that is not simply written down in the snippet."""
     DECODE = "decode"
+    REVIVE = "revive"
+    """Makes objects of bytes that say which code to run on the way."""
     SOCKET_SHELL = "socket-shell"
     """Ties a shell to a connection."""
     ENV_DUMP = "env-dump"
@@ -360,6 +362,7 @@ _KNOWN: Final = {
     "evaluate": Known(CallKind.EVAL, _code),
     "run-file": Known(CallKind.FETCH, _remote_code),
     "decode": Known(CallKind.DECODE, _one),
+    "revive": Known(CallKind.REVIVE, _one),
     "kill": Known(CallKind.KILL, _one),
     "kill-second": Known(CallKind.KILL, _one, 1),
     "delete-remotely": Known(CallKind.VENDOR_DELETE, _request),
@@ -405,6 +408,8 @@ _CALLS: Final = {
             code.InteractiveInterpreter.runsource code.InteractiveInterpreter.runcode
             code.InteractiveConsole.runsource code.InteractiveConsole.push code.interact
             trace.Trace.run bdb.Bdb.run
+        revive: pickle.loads pickle.load cloudpickle.loads cloudpickle.load dill.loads dill.load
+            marshal.loads yaml.unsafe_load joblib.load jsonpickle.decode shelve.open
         decode: base64.b64decode base64.urlsafe_b64decode base64.standard_b64decode
             base64.b32decode base64.b16decode base64.b85decode base64.a85decode
             base64.decodebytes binascii.a2b_base64 binascii.unhexlify bytes.fromhex

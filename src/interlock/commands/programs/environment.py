@@ -55,6 +55,16 @@ _INDEXES: Final = frozenset(
     ).split()
 )
 """Where programs install from."""
+_OFF: Final = frozenset(("0", "false", "no", "off"))
+_ON: Final = frozenset(("1", "true", "yes", "on"))
+_UNCHECKED: Final = {
+    **dict.fromkeys(("NODE_TLS_REJECT_UNAUTHORIZED", "PYTHONHTTPSVERIFY"), ("tls", _OFF)),
+    **dict.fromkeys(("NPM_CONFIG_STRICT_SSL", "CONDA_SSL_VERIFY"), ("tls", _OFF)),
+    **dict.fromkeys(("GIT_SSL_NO_VERIFY", "HOMEBREW_CURL_INSECURE"), ("tls", _ON)),
+    **dict.fromkeys(("HUSKY", "LEFTHOOK"), ("hooks", _OFF)),
+    **dict.fromkeys(("HUSKY_SKIP_HOOKS", "OVERCOMMIT_DISABLE"), ("hooks", _ON)),
+}
+"""Variables that switch a check off, which one, and by which values."""
 _BETWEEN_INDEXES: Final = r"[\s,|=]+"
 """What divides several of them, and the name of one from its address."""
 _SAME: Final = {
@@ -94,6 +104,9 @@ def noted_as(name: str, value: str) -> Iterator[tuple[str, str]]:
         origins = map(origin_of_index, re.split(_BETWEEN_INDEXES, value))
         if not ELSEWHERE.isdisjoint(origins):
             yield "package-index", f"{name}={value}"
+    check, values = _UNCHECKED.get(name.upper(), ("", _OFF))
+    if check and value.lower() in values:
+        yield "unchecked", check
 
 
 def _loads(name: str, value: str) -> bool:

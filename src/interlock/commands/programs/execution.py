@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from interlock.commands.programs.places import Places
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
 from interlock.commands.shell.cmdlets import cmdlet_of, is_item
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.provenance import Stream
+from interlock.commands.shell.provenance import MANY, UNKNOWN_FILE, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
+
+OUTPUT_OPTIONS: Final = frozenset(
+    "-o -out --out --output --output-file --outfile --out-file --result-file".split()
+)
+"""Options that name what is written."""
+_RUBBISH: Final = frozenset(
+    "o obj lo a gcda gcno d orig rej bak tmp temp log swp swo pid aux toc fls out prof tsbuildinfo"
+    " pyc pyo class coverage pdb ilk idb".split()
+)
+"""How files end that nobody would miss."""
 
 
 class Execution(msgspec.Struct, frozen=True, gc=False):
@@ -80,3 +94,45 @@ def cmdlet_targets(run: Execution) -> list[Word]:
     known = run.stdin.text is not None
     labels = run.stdin.labels
     return [Word(name, known=known, glob=known, labels=labels) for name in names if name]
+
+
+def counted(target: Word) -> Word:
+    """Mark a pattern that leaves open how its names begin: `*`, `src/*.py`, `src/**/a.ts`."""
+    text = target.text
+    if is_rubbish(target):
+        return replace(target, labels=target.labels & ~MANY)
+    if "*" not in text or (text.rpartition("/")[2][:1] != "*" and "**" not in text):
+        return target
+    return replace(target, labels=target.labels | MANY)
+
+
+def is_rubbish(target: Word) -> bool:
+    """Whether a name says that it is left over: from a build, an edit, a merge, a run."""
+    return target.text.rpartition("/")[2].rpartition(".")[2] in _RUBBISH
+
+
+def named(target: Word) -> Word:
+    """Mark a target whose very name is unknown: `$X`, but not `$OUT/a.o`."""
+    if target.known or "$" not in target.text.rpartition("/")[2]:
+        return target
+    return replace(target, labels=target.labels | UNKNOWN_FILE)
+
+
+def told_outputs(run: Execution, known: Program) -> Iterator[Word]:
+    """Yield the files that options called output name; a format or a setting is no path."""
+    is_read = known is not UNKNOWN_PROGRAM and not known.verbs
+    values = run.invocation.all_values(*OUTPUT_OPTIONS) if is_read else _behind_outputs(run.words)
+    for word in values:
+        if "/" in word.text and "=" not in word.text:
+            yield word
+
+
+def _behind_outputs(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the words behind such options, where nobody knows which of them take a value."""
+    for before, word in pairwise(words):
+        if before.text in OUTPUT_OPTIONS:
+            yield word
+    for word in words:
+        option, _, value = word.text.partition("=")
+        if value and option in OUTPUT_OPTIONS:
+            yield Word(value, known=word.known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Final
@@ -11,7 +11,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from interlock.commands.programs.credential_reads import credential_reads
-from interlock.commands.programs.execution import Execution, cmdlet_targets
+from interlock.commands.programs.execution import (
+    OUTPUT_OPTIONS,
+    Execution,
+    cmdlet_targets,
+    counted,
+    is_rubbish,
+    named,
+    told_outputs,
+)
 from interlock.commands.programs.network_effects import NETWORK_WAYS, git_traffic, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
@@ -22,24 +30,25 @@ from interlock.commands.programs.outputs import (
     unzip,
     zip_archive,
 )
-from interlock.commands.programs.places import CREDENTIAL, HOME
-from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
+from interlock.commands.programs.places import CREDENTIAL, HOME, SYSTEM, SYSTEM_ROOT
+from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import (
     ARCHIVE,
     DECODED,
     EMPTY,
+    ENDLESS,
     LOGIN,
     MANY,
     NOTHING,
     REMOTE,
     SECRET,
     TYPED,
-    UNKNOWN_FILE,
     Stream,
-    emptiness,
+    ended,
     part_of,
+    written,
 )
 from interlock.commands.shell.words import Word, quoted, unknown
 
@@ -60,12 +69,10 @@ _APPLIES: Final = frozenset(("apply", "am"))
 _ONLY_TELLS_OF_A_PATCH: Final = (
     "--check --stat --numstat --summary --cached --abort --quit --show-current-patch".split()
 )
-_OUTPUT_OPTIONS: Final = frozenset(
-    "-o -out --out --output --output-file --outfile --out-file --result-file".split()
-)
 _LEAVES_KEYS: Final = "-l -y -e -i -F -R -H -B -L -Q -r -D -s -M -A -Y -k".split()
 """With these `ssh-keygen` only tells, signs, or sees to other files than the keys."""
 _COPIES_ALL: Final = ("if=", "of=", "status=", "bs=")
+_BOX_SYSTEM: Final = ("/etc/", "/root/", "/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/lib/")
 _PARTS: Final = "aa ab ac ad 00 01 02 03".split()
 """How the names end that `split` gives the first parts."""
 _SWITCHES: Final = r"(?:/\w(?::\S*)?)+|/\?"
@@ -81,11 +88,6 @@ _FILE_ENDINGS: Final = frozenset(
 
 _FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN
 """What is true of everything that is made of something."""
-_RUBBISH: Final = frozenset(
-    "o obj lo a gcda gcno d orig rej bak tmp temp log swp swo pid aux toc fls out prof tsbuildinfo"
-    " pyc pyo class coverage pdb ilk idb".split()
-)
-"""How files end that nobody would miss."""
 
 
 def effects_of(run: Execution, known: Program) -> list[Effect]:
@@ -97,31 +99,11 @@ def effects_of(run: Execution, known: Program) -> list[Effect]:
         effects.extend(FILE_WAYS[known.files](run))
     if known.network:
         effects.extend(NETWORK_WAYS[known.network](run))
-    elif not run.invocation.flags.isdisjoint(_OUTPUT_OPTIONS):
-        effects.extend(run.effects(EffectKind.OVERWRITE, _told_outputs(run, known)))
+    elif not run.invocation.flags.isdisjoint(OUTPUT_OPTIONS):
+        effects.extend(run.effects(EffectKind.OVERWRITE, told_outputs(run, known)))
     if known.reads:
         effects.extend(credential_reads(run, known))
     return effects
-
-
-def _told_outputs(run: Execution, known: Program) -> Iterator[Word]:
-    """Yield the files that options called output name; a format or a setting is no path."""
-    is_read = known is not UNKNOWN_PROGRAM and not known.verbs
-    values = run.invocation.all_values(*_OUTPUT_OPTIONS) if is_read else _behind_outputs(run.words)
-    for word in values:
-        if "/" in word.text and "=" not in word.text:
-            yield word
-
-
-def _behind_outputs(words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the words behind such options, where nobody knows which of them take a value."""
-    for before, word in pairwise(words):
-        if before.text in _OUTPUT_OPTIONS:
-            yield word
-    for word in words:
-        option, _, value = word.text.partition("=")
-        if value and option in _OUTPUT_OPTIONS:
-            yield Word(value, known=word.known)
 
 
 def _remove(run: Execution) -> Iterator[Effect]:
@@ -132,34 +114,39 @@ def _remove(run: Execution) -> Iterator[Effect]:
     forced = run.invocation.has("-f", "-F", "--force") and not prompted
     asks_back = prompted or run.invocation.has("-i", "-I", "--interactive")
     for word in run.operands:
+        if _is_made_here(word, run):
+            continue
         tree = recursive and (spread or not _is_one_file(word))
-        if spread and _is_rubbish(word):
+        if spread and is_rubbish(word):
             tree = run.invocation.has("-r", "-R", "--recursive")
-        name = _named(word)
-        target = replace(name, labels=name.labels & ~MANY) if asks_back else _counted(name)
+        name = named(word)
+        target = replace(name, labels=name.labels & ~MANY) if asks_back else counted(name)
         yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
 
 
-def _counted(target: Word) -> Word:
-    """Mark a pattern that leaves open how its names begin: `*`, `src/*.py`, `src/**/a.ts`."""
-    text = target.text
-    if _is_rubbish(target):
-        return replace(target, labels=target.labels & ~MANY)
-    if "*" not in text or (text.rpartition("/")[2][:1] != "*" and "**" not in text):
-        return target
-    return replace(target, labels=target.labels | MANY)
+def _is_made_here(target: Word, run: Execution) -> bool:
+    """Whether this very line has made a folder, or it goes with one that is made: `bin`, `obj`."""
+    folder, slash, name = target.text.rpartition("/")
+    if name == "bin" and any(word.text == f"{folder}{slash}obj" for word in run.operands):
+        return not run.places.at(target.text, run.scope) & (SYSTEM_ROOT | SYSTEM)
+    return run.scope.chained and target.known and run.scope.made(target.text)
 
 
-def _is_rubbish(target: Word) -> bool:
-    """Whether a name says that it is left over: from a build, an edit, a merge, a run."""
-    return target.text.rpartition("/")[2].rpartition(".")[2] in _RUBBISH
+def _make_folders(run: Execution) -> Iterator[Effect]:
+    """Where `mkdir` works without `-p`, nothing was there before."""
+    if run.scope.chained and not run.invocation.has("-p", "--parents"):
+        for word in run.operands:
+            if word.known:
+                run.scope.make(word.text)
+    return run.effects(EffectKind.APPEND, ())
 
 
-def _named(target: Word) -> Word:
-    """Mark a target whose very name is unknown: `$X`, but not `$OUT/a.o`."""
-    if target.known or "$" not in target.text.rpartition("/")[2]:
-        return target
-    return replace(target, labels=target.labels | UNKNOWN_FILE)
+def _boxed(run: Execution) -> Iterator[Effect]:
+    """`docker cp file box:/etc/passwd` writes over what the box's own system is made of."""
+    verbs = [word.text for word in run.operands[:2]]
+    _, colon, path = run.operands[-1].text.partition(":") if "cp" in verbs else ("", "", "")
+    if colon and path.startswith(_BOX_SYSTEM):
+        yield run.effect(EffectKind.OVERWRITE, Word(path, known=run.operands[-1].known))
 
 
 def _is_one_file(target: Word) -> bool:
@@ -187,15 +174,15 @@ def _remove_item(run: Execution) -> Iterator[Effect]:
     if recursive and not targets:
         targets.append(unknown("$_"))
     for target in targets:
-        tree = recursive and not _is_rubbish(target)
-        yield run.effect(EffectKind.DELETE, _counted(_named(target)), recursive=tree, forced=tree)
+        tree = recursive and not is_rubbish(target)
+        yield run.effect(EffectKind.DELETE, counted(named(target)), recursive=tree, forced=tree)
 
 
 def _remove_folder(run: Execution) -> Iterable[Effect]:
     """`rmdir` removes what is empty, but on Windows a tree with `/s` or `-Recurse`."""
     if any(word.text[:2].lower() in {"/s", "-r"} for word in run.words):
         return _remove_item(run)
-    return run.effects(EffectKind.DELETE, map(_named, run.operands))
+    return run.effects(EffectKind.DELETE, map(named, run.operands))
 
 
 def _cmdlet_remove(run: Execution) -> Iterator[Effect]:
@@ -206,7 +193,7 @@ def _cmdlet_remove(run: Execution) -> Iterator[Effect]:
     recursive = given.has("recurse")
     for word in cmdlet_targets(run):
         tree = recursive and not _is_one_file(word)
-        yield run.effect(EffectKind.DELETE, _counted(_named(word)), recursive=tree, forced=tree)
+        yield run.effect(EffectKind.DELETE, counted(named(word)), recursive=tree, forced=tree)
 
 
 def _cmdlet_write(run: Execution) -> Iterator[Effect]:
@@ -248,10 +235,12 @@ def _copy(run: Execution) -> Iterator[Effect]:
     _carry(sources, destination, run)
 
 
-def _emptied(target: Word, written: Iterable[Stream]) -> Word:
-    """Mark a target that is written over with nothing."""
-    empty = all(emptiness(stream, target.text) for stream in written)
-    return replace(target, labels=target.labels | EMPTY) if empty else target
+def _emptied(target: Word, streams: Iterable[Stream]) -> Word:
+    """Mark a target that is written over with nothing, or without end."""
+    found = [written(stream, target.text) for stream in streams]
+    empty = EMPTY if all(each & EMPTY for each in found) else 0
+    endless = ENDLESS if any(each & ENDLESS for each in found) else 0
+    return replace(target, labels=target.labels | empty | endless)
 
 
 def _link(run: Execution) -> Iterator[Effect]:
@@ -284,15 +273,17 @@ def _carry(sources: list[Word], destination: Word, run: Execution) -> None:
 
 
 def _dd(run: Execution) -> Iterator[Effect]:
-    written = [_named(word.tail(3)) for word in run.operands if word.text.startswith("of=")]
+    given = [named(word.tail(3)) for word in run.operands if word.text.startswith("of=")]
     sources = [run.file(word.tail(3)) for word in run.operands if word.text.startswith("if=")]
     stream = sources[-1] if sources else run.stdin
     if not all(word.text.startswith(_COPIES_ALL) for word in run.words):
         stream = part_of(stream)
+    if any(word.text.startswith("count=") for word in run.words):
+        stream = ended(stream)
     if stream.labels or stream.text is not None:
-        for target in written:
+        for target in given:
             run.store(target.text, stream)
-    targets = [_emptied(target, [stream]) for target in written]
+    targets = [_emptied(target, [stream]) for target in given]
     return run.effects(EffectKind.OVERWRITE, targets, forced=True)
 
 
@@ -359,7 +350,7 @@ def _find(run: Execution) -> Iterator[Effect]:
     found = found_by(run.command) if deletes else ()
     for word in found:
         # An empty file or folder holds nothing that could be lost.
-        full = "-empty" not in run.invocation.flags and not _is_rubbish(word)
+        full = "-empty" not in run.invocation.flags and not is_rubbish(word)
         yield run.effect(EffectKind.DELETE, word, recursive=full, forced=full)
     written = [word for before, word in pairwise(run.command.argv) if before.text in FIND_OUTPUTS]
     yield from run.effects(EffectKind.OVERWRITE, written)
@@ -411,6 +402,8 @@ def _git(run: Execution) -> Iterator[Effect]:
     elif verb.text == "mv":
         yield from run.effects(EffectKind.MOVE, others)
     elif verb.text in {"clone", "push", "remote"}:
+        if verb.text == "clone" and run.scope.chained and others:
+            run.scope.make(others[-1].text.rstrip("/").rpartition("/")[2].removesuffix(".git"))
         yield from git_traffic(run)
     elif verb.text == "worktree" and len(others) > 1:
         _work_tree(run, others[0].text, others[1:])
@@ -557,10 +550,12 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove": _remove,
     "remove-item": _remove_item,
     "remove-folder": _remove_folder,
-    "unlink": lambda run: run.effects(EffectKind.DELETE, map(_named, run.operands)),
+    "unlink": lambda run: run.effects(EffectKind.DELETE, map(named, run.operands)),
+    "make-folders": _make_folders,
+    "boxed": _boxed,
     "shred": _shred,
     "truncate": lambda run: run.effects(
-        EffectKind.OVERWRITE, map(_named, run.operands), forced=True
+        EffectKind.OVERWRITE, map(named, run.operands), forced=True
     ),
     "move": _move,
     "copy": _copy,

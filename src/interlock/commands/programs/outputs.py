@@ -12,16 +12,19 @@ from typing import Final
 import msgspec
 
 from interlock.commands.programs.execution import Execution
+from interlock.commands.programs.places import SCRATCH
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import (
     ARCHIVE,
     DECODED,
+    ENDLESS,
     ENVIRON,
     LOGIN,
     MANY,
     NOTHING,
     PICKED,
+    PROCESS,
     REMOTE,
     SECRET,
     STAND_IN,
@@ -29,6 +32,7 @@ from interlock.commands.shell.provenance import (
     TYPED,
     UNSEEN,
     Stream,
+    ended,
     joined,
     part_of,
 )
@@ -251,6 +255,11 @@ def _first_or_last(run: Execution, text: str) -> str | None:
     return "".join(units[from_start if sign == "+" else max(len(units) - count, 0) :])
 
 
+def _part(run: Execution) -> Stream:
+    """What has no end, has one behind `head`."""
+    return ended(_computed(_first_or_last, run))
+
+
 def _backwards(run: Execution, text: str) -> str | None:
     return None if run.invocation.flags else "".join(reversed(_LINE.findall(text)))
 
@@ -458,8 +467,11 @@ def _archiver(archive_of: Callable[[Command], Archive], run: Execution) -> Strea
 def packed_labels(archive: Archive, run: Execution) -> int:
     """Return where what is packed comes from."""
     names = [Word(name) for name in (run.stdin.text or "").split()[:16]]
-    labels = ARCHIVE | run.stdin.labels
-    for word in (*archive.members, *names):
+    packed = [*archive.members, *names]
+    built = packed and all(run.places.at(word.text, run.scope) & SCRATCH for word in packed)
+    # What was built is there to be handed out.
+    labels = run.stdin.labels | (0 if built else ARCHIVE)
+    for word in packed:
         labels |= run.file(word).labels
     return labels
 
@@ -488,7 +500,9 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "input": _input,
     "flow": lambda run: run.stdin,
     "filtered": _filtered,
-    "part": partial(_computed, _first_or_last),
+    "part": _part,
+    "processes": lambda _run: Stream(PROCESS),
+    "endless": lambda _run: Stream(ENDLESS),
     "backwards": partial(_computed, _backwards),
     "sorted": partial(_computed, _sorted),
     "without-repeats": partial(_computed, _without_repeats),

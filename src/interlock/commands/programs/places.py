@@ -11,6 +11,7 @@ import msgspec
 
 from interlock.commands.programs.globs import GlobSet, may_name
 from interlock.commands.shell.provenance import (
+    ENDLESS,
     NOTHING,
     REMOTE,
     SECRET,
@@ -63,6 +64,12 @@ _STARTS_OF_HOMES: Final = frozenset("~/C")
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _OTHER_ROOTS: Final = ("/proc/", "/private/etc/")
 _OF_A_PROCESS: Final = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(root|cwd)(?=/|$)")
+_DEVICES: Final = {
+    "/dev/null": NOTHING,
+    "/dev/tty": Stream(TYPED),
+    **dict.fromkeys(("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"), Stream(ENDLESS)),
+}
+"""What comes out of devices."""
 MAX_PATH: Final = 4096
 """No system takes a longer one."""
 _CACHED: Final = 4096
@@ -122,13 +129,11 @@ class Places:
             return Stream(written.labels | target.labels, written.text)
         if path.startswith(("/dev/tcp/", "/dev/udp/")):
             return Stream(REMOTE)
-        if path == "/dev/null":
-            return NOTHING
-        if path == "/dev/tty":
-            return Stream(TYPED)
+        if path in _DEVICES:
+            return _DEVICES[path]
         bits = self.of(path, scope.project)
         labels = target.labels | (SECRET if bits & CREDENTIAL else 0)
-        if bits & (SYSTEM | HISTORY):
+        if bits & (SYSTEM | SYSTEM_ROOT | HISTORY):
             labels |= SYSTEM_FILE
         return Stream(labels if target.known else labels | UNKNOWN_FILE)
 

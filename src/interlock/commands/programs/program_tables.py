@@ -41,7 +41,6 @@ class Wrapper(_Entry, frozen=True):
     divided: bool = False
     """Whether `argv-options` name the program, and its words stand behind a `--`."""
     remote: bool = False
-    coproc: bool = False
     verbs: tuple[str, ...] = ()
     """Words of its own that may stand in front of the command."""
     stops: tuple[str, ...] = ()

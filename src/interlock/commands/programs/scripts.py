@@ -12,7 +12,9 @@ _AWK_TERM: Final = rf"(?:{_STRING}|\$\w{{1,20}}|(?!getline\b|printf?\b)[A-Za-z_]
 _AWK_VALUE: Final = rf"{_AWK_TERM}(?:[ \t]{{0,9}}{_AWK_TERM}){{0,64}}+"
 _AWK_FORMAT: Final = rf"sprintf\s{{0,9}}\(\s{{0,9}}{_STRING}"
 _AWK_SYSTEM: Final = rf"\bsystem\s{{0,9}}\(\s{{0,9}}({_AWK_VALUE}(?=\s{{0,9}}\))|{_AWK_FORMAT})?"
-_AWK_GETLINE: Final = rf"({_AWK_VALUE})\)?\s{{0,9}}\|&?\s{{0,9}}getline"
+_AWK_GETLINE: Final = (
+    rf"({_AWK_VALUE})\)?\s{{0,9}}\|&?\s{{0,9}}getline(?:[ \t]{{1,9}}([A-Za-z_]\w{{0,40}}))?"
+)
 _AWK_PIPE: Final = (
     rf"\b(printf?)\b((?:{_STRING}|[^\"|;}}\n])*+)(?<!\|)\|&?(?!\|)\s{{0,9}}\(?({_AWK_VALUE})"
 )
@@ -35,6 +37,10 @@ _EDITOR_SHELL: Final = (
     r"(?m)(?:^|[|:\s\"'])(?:sil(?:ent)?!?\s{1,9})?(?:[,%.$\d]{1,20}\s{0,9})?"
     r"(?:(?:r(?:ead)?|w(?:rite)?|t(?:e|erminal))\s{0,9})?!(.+)"
     r"|^[ \t]{0,9}t(?:e|erm|erminal)[ \t]{1,9}(\S.*)"
+)
+_EDITOR_WRITE: Final = re.compile(
+    r"[:%,.$\d]{0,20}(?:w(?:rite|q|qa|a|all)?|wqall|W|x(?:it|a|all)?|up(?:date)?|exit|sa(?:v(?:eas)?)?)!?"
+    r"(?:\s{1,9}(?:>>\s{0,9})?([^\s!>]\S{0,4096}))?"
 )
 _EDITOR_CALLS: Final = (
     r"(?:system|systemlist|job_start|term_start|jobstart|termopen|shell-command(?:-to-string)?"
@@ -91,10 +97,12 @@ def ran_by_awk(script: str, given: Mapping[str, str], records: str | None) -> It
         values = _Values(dict(given), record if records is not None else None)
         for found in re.finditer(_AWK_SET, script):
             values.held[found[1]] = values.text(found[2])
+        for found in re.finditer(_AWK_GETLINE, script):
+            line = values.text(found[1])
+            values.held[found[2] or "$0"] = f"$({line})"
+            yield Ran(line=line)
         for found in re.finditer(_AWK_SYSTEM, script):
             yield Ran(line=values.text(found[1] or _AWK_UNKNOWN))
-        for found in re.finditer(_AWK_GETLINE, script):
-            yield Ran(line=values.text(found[1]))
         for found in re.finditer(_AWK_PIPE, script):
             line, fed = values.text(found[3]), values.printed(found[2], found[1])
             unseen = _AWK_UNKNOWN in fed and re.match(_SHELLS, line) is not None
@@ -124,7 +132,7 @@ class _Values(NamedTuple):
     def _term(self, term: str) -> str:
         if term[0] == '"':
             return _awk_text(term)
-        if term[0] == "$":
+        if term[0] == "$" and term not in self.held:
             return self._field(term[1:])
         return self.held.get(term, _AWK_UNKNOWN)
 
@@ -194,10 +202,10 @@ def _of_substitution(letter: str, replacement: str, flags: str) -> Iterator[Ran]
         yield Ran(line=re.sub(r"\\(.)", r"\1", replacement), computed=True)
 
 
-def recipes_in(makefile: str) -> Iterator[str]:
+def recipes_in(makefile: str, *, indent: str = "\t") -> Iterator[str]:
     """Return the command lines of a makefile: its recipes, and what `$(shell ...)` runs."""
     for line in makefile.splitlines():
-        if line.startswith("\t"):
+        if line[:1] and line[0] in indent:
             yield line.strip().lstrip("@-+")
         else:
             _, mark, recipe = line.partition(";")
@@ -232,6 +240,12 @@ def ran_by_editor(script: str) -> Iterator[str]:
             yield re.sub(r"[\"',]+", " ", found[3])
         else:
             yield (found[1] or found[2] or "").replace('\\"', '"')
+
+
+def written_by_editor(script: str) -> list[str]:
+    """Return the files that commands of an editor write; empty is the one that is open."""
+    commands = (each.strip() for each in re.split(r"[|\n]", script))
+    return [found[1] or "" for found in map(_EDITOR_WRITE.fullmatch, commands) if found]
 
 
 def without_calls(code: str) -> str:

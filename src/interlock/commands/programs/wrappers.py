@@ -23,7 +23,7 @@ from interlock.commands.shell.words import Word, labels_of, literal, quoted, unk
 
 _NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _LINE_OPTIONS: Final = frozenset(
-    "-c -lc -e -x --command --cmd --exec --execute --run --shell --sh --wrap".split()
+    "-c -lc -e -q -x --command --cmd --exec --execute --run --shell --sh --wrap".split()
 )
 _CARRYING: Final = ("-cmd", "-command", "_command", "pager", "askpass", "toolexec")
 _TYPED_END: Final = r"(?:\\[nr]|\^M)+$"
@@ -221,8 +221,6 @@ def _is_chosen(argv: list[Word], index: int, known: Program) -> bool:
 def _filled(inner: Inner, rest: list[Word], wrapper: Wrapper, *, as_line: bool) -> Inner | None:
     if rest and rest[0].text in wrapper.verbs:
         rest = rest[2:] if len(rest) > 1 and rest[1].text == "--" else rest[1:]
-    if wrapper.coproc:
-        rest = _without_coproc_name(rest)
     if not rest or (rest[0].text.startswith("{") and not as_line):
         return None
     if as_line or (rest[0].known and " " in rest[0].text):
@@ -326,12 +324,6 @@ def _is_assignment(text: str) -> bool:
     if name.startswith("BASH_FUNC_"):
         return bool(equals)
     return bool(equals) and bool(name) and not name[0].isdigit() and _NAME_CHARS.issuperset(name)
-
-
-def _without_coproc_name(rest: list[Word]) -> list[Word]:
-    """`coproc NAME { cmd` → `cmd`."""
-    texts = [word.text for word in rest]
-    return rest[texts.index("{") + 1 :] if "{" in texts else rest
 
 
 def surroundings(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:

@@ -35,6 +35,10 @@ MANY: Final = 4096
 """Names that a search or a wide pattern finds: how many there are, only the run knows."""
 LOGIN: Final = 8192
 """Printed by a store of logins: to log in with it is what it is for, to send it on is not."""
+ENDLESS: Final = 16384
+"""Never ends by itself: `yes`, `/dev/zero`."""
+PROCESS: Final = 32768
+"""Numbers of processes that a list of them was searched for."""
 STAND_IN: Final = 64
 """A name that is written in place of the real one, which only the run knows: one by `mktemp`, say.
 
@@ -55,6 +59,8 @@ NAMES: Final = {
     "empty": EMPTY,
     "many": MANY,
     "login": LOGIN,
+    "endless": ENDLESS,
+    "process": PROCESS,
 }
 
 _EMPTY_BY_NATURE: Final = ("__init__.py", "__init__.pyi", "conftest.py")
@@ -81,11 +87,17 @@ def part_of(stream: Stream) -> Stream:
     return Stream(stream.labels | DECODED, stream.text, exact=False) if stream.text else stream
 
 
-def emptiness(stream: Stream, path: str) -> int:
-    """Return the label of nothing, where that is what is written over a file."""
+def ended(stream: Stream) -> Stream:
+    """Return the first part of a stream: it has an end."""
+    return Stream(stream.labels & ~ENDLESS, stream.text, stream.exact)
+
+
+def written(stream: Stream, path: str) -> int:
+    """Return the labels of what is written over a file: whether it is nothing, or has no end."""
     if stream.text is None or stream.text.strip() or not stream.exact:
-        return 0
-    return 0 if path.endswith(_EMPTY_BY_NATURE) else EMPTY
+        # A device takes whatever comes.
+        return stream.labels & ~ENDLESS if path.startswith("/dev/") else stream.labels
+    return stream.labels if path.endswith(_EMPTY_BY_NATURE) else stream.labels | EMPTY
 
 
 def joined(streams: list[Stream]) -> Stream:

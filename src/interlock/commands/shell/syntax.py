@@ -47,6 +47,7 @@ _BEFORE_A_GROUP: Final = (
     r"(time[ \t]++(?:-p[ \t]++)?(?=[({!]|(?:for|while|until|if|case|select)\b)"
     r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\()|![ \t]++(?=\{\s))"
 )
+_DASH_BEFORE_BODY: Final = r"(?<=[ \t])-(?=[ \t]{1,9}<<(?!<))"
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
@@ -160,6 +161,9 @@ def _plain(command: str) -> str:
     if "\n\\" in command:
         # The grammar takes the end of a line for a blank where a backslash begins the next one.
         command = re.sub(r"\n(?=\\\w)", "\n ", command)
+    if "- <<" in command:
+        # The grammar loses a lone dash in front of a here-document.
+        command = re.sub(_DASH_BEFORE_BODY, r"\\-", command)
     if "time" in command or "coproc" in command or "! {" in command:
         command = re.sub(_BEFORE_A_GROUP, _blanked, command)
     if "$'" in command and "\\\\" in command:

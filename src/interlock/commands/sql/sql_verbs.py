@@ -180,11 +180,18 @@ def _grant(statement: Statement, _script: Script) -> Found:
     if to < 0:
         return
     target = "".join(map(statement.text, statement.items[on + 1 : to])) if 0 < on < to else ""
-    everything = statement.word(1) == "ALL" and target in {"", "*.*", "*"}
+    everything = statement.word(1) == "ALL" and (
+        target in {"", "*.*", "*"} or _to_everybody(statement, on, to)
+    )
     if everything or statement.word(1) in _SUPERUSERS:
         yield SqlOperation(SqlKind.GRANT_ALL, target or "*", "server")
     else:
         yield SqlOperation(SqlKind.GRANT_SOME, target)
+
+
+def _to_everybody(statement: Statement, on: int, to: int) -> bool:
+    """`GRANT ALL ON DATABASE prod TO PUBLIC`; a schema comes like that out of the box."""
+    return statement.word(to + 1) == "PUBLIC" and statement.word(on + 1) != "SCHEMA"
 
 
 def _revoke(statement: Statement, _script: Script) -> Found:

@@ -55,6 +55,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     words: tuple[str, ...] = ()
     """Globs over every word of the command."""
     unless_words: tuple[str, ...] = ()
+    unless_settings: tuple[str, ...] = ()
+    """`name=value`, in lower case, of variables that are set for this one command."""
     origins: tuple[str, ...] = ()
     """Where an address leads that stands among the operands behind the verbs."""
     hosts: tuple[str, ...] = ()

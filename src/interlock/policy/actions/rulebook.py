@@ -229,6 +229,9 @@ class Matcher:
         for flag in self.rule.unless_flags:
             if invocation.has(flag):
                 return f"does not apply with `{flag}`"
+        for name, value in command.assignments if self.rule.unless_settings else ():
+            if f"{name}={value.text}".lower() in self.rule.unless_settings:
+                return f"does not apply where `{name}` is `{value.text}`"
         for globs, words in ((self._unless_operands, operands), (self._unless_words, command.argv)):
             for word in words if globs is not None else ():
                 if globs is not None and globs.matches(word.text.lower()):

@@ -31,8 +31,19 @@ _WHAT_IF: Final = r"(?i)-wh(?:a(?:t(?:if?)?)?)?"
 _OPENED: Final = (
     r"\bvisibility[\"']?\s{0,9}[:=]\s{0,9}[\"']?public"
     r"|\bprivate[\"']?\s{0,9}[:=]\s{0,9}[\"']?false"
+    r"|\bpermission[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:admin|maintain)"
 )
 """What lays open to everybody what was not."""
+_GLUED: Final = re.compile(
+    r"del(?:ete)?(?:users?|groups?|zones?|princs?|pol(?:icy)?|hosts?|keys?|rules?|routes?|db|tables?"
+    r"|queues?|topics?|nodes?|vol(?:ume)?s?|snap(?:shot)?s?|images?|roles?|entry|records?|domains?"
+    r"|accounts?|services?|members?|chains?|flows?|ports?|vms?|all)"
+)
+"""A verb and what it is done to, in one word: `delzone`."""
+_NAMED_SO: Final = re.compile(
+    r"(?:delete|destroy|purge)[a-z0-9]+|[a-z0-9]+[-_]?(?:delete|destroy|purge|wipe|erase)"
+)
+"""Programs that are called by what they do: `ldapdelete`."""
 _DESTROYING: Final = frozenset(("DELETE", "PURGE"))
 _CHANGING: Final = frozenset(("PATCH", "PUT"))
 
@@ -99,6 +110,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             verb = self._flag(command)
             if verb is None:
                 return self._requested(command)
+        if verb is None and not service and _is_named_so(command):
+            return self._read("delete", command)
         if verb is None:
             return None
         deletes = self._deletes(verb) or verb in self.service_flags
@@ -200,7 +213,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     def _verb_in(self, text: str, *, service: bool, behind: bool) -> str | None:
         """The verb stands alone, first in `delete-stage`, or last in `apps:destroy`."""
         if text.isalnum() and text.islower():
-            return text if self._destroys(text, service=service, behind=behind) else None
+            if self._destroys(text, service=service, behind=behind):
+                return text
+            return "delete" if _GLUED.fullmatch(text) else None
         parts = text.split(":")
         for part in reversed(parts):
             for candidate in _candidates(part):
@@ -278,6 +293,13 @@ def _begun_by(state: str) -> tuple[str, ...]:
     """Return what the verb may be that a state is the end of: `cancel` of `cancelled`."""
     token = state.lower()
     return (token[:-1], token[:-2], token[:-3]) if token.endswith("ed") else ()
+
+
+def _is_named_so(command: Command) -> bool:
+    """Whether a program's own name says that it deletes what it is given."""
+    name = command.program
+    named = _NAMED_SO.fullmatch(name) or _GLUED.fullmatch(name)
+    return named is not None and bool(command.invocation.operands)
 
 
 def _is_cmdlet(command: Command) -> bool:
