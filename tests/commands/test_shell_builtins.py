@@ -15,6 +15,8 @@ from commands.lines import command_in, commands_in, effects_in, followed
         ("cd a; cd ../b; rm x", "/srv", "/srv/b"),
         ("cd /etc; cd -; rm x", "/srv", "/srv"),
         ("pushd /etc; rm x", None, "/etc"),
+        ("pushd /etc; popd; rm x", "/srv", "/srv"),
+        ("pushd /etc; pushd /opt; popd; popd; rm x", None, None),
         ("cd $X/y; rm x", None, "$X/y"),
         ("cd $(date)/y; rm x", None, "$(…)/y"),
         ("cd a; cd $PWD/b; rm x", "/srv", "/srv/a/b"),

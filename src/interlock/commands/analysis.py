@@ -25,7 +25,8 @@ _PIECE: Final = r"""(?:[^;&|\n()'"]++|'[^']*+'?|"[^"]*+"?)++"""
 _RUNS_NOTHING: Final = frozenset("{ } do done then else fi esac if while until for".split())
 """Pieces that only hold others together."""
 _NO_CHAIN: Final = (
-    r"[;|!`\\\n]|\$'|(?<![&>])&(?!&)|\b(?:mv|move|remove|mount|ln|rename|eval|source|rsync)\b"
+    r"[;|!`\\\n]|\$'|(?<![&>])&(?!&)"
+    r"|\b(?:mv|move|remove|mount|ln|rename|eval|source|rsync|alias)\b"
 )
 _OUTERMOST: Final = Frame()
 _TYPED_TO: Final = Frame(Stream(TYPED))

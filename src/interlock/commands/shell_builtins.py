@@ -18,7 +18,7 @@ from interlock.commands.shell.words import Word, labels_of, literal, unknown
 from interlock.commands.simulation import Simulation
 
 _WITHOUT_TRACE: Final = (
-    ": true false wait shopt umask ulimit test [ return exit break continue disown popd sleep"
+    ": true false wait shopt umask ulimit test [ return exit break continue disown sleep"
 ).split()
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -39,6 +39,12 @@ def _cd(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     target = (command.invocation.operands or [literal("~")])[0]
     scope.change_folder(target)
     _adopt_project(scope, simulation.places)
+    return NOTHING
+
+
+def _popd(_simulation: Simulation, _command: Command, scope: Scope) -> Stream:
+    """Go back to where the last `pushd` came from; from there on nobody remembers more."""
+    scope.cwd, scope.previous = scope.previous, None
     return NOTHING
 
 
@@ -368,6 +374,7 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "cd": _cd,
     "coproc": _coprocess,
     "pushd": _cd,
+    "popd": _popd,
     "export": _declare,
     "declare": _declare,
     "typeset": _declare,

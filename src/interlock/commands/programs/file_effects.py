@@ -134,10 +134,8 @@ def _is_made_here(target: Word, run: Execution) -> bool:
 
 def _make_folders(run: Execution) -> Iterator[Effect]:
     """Where `mkdir` works without `-p`, nothing was there before."""
-    if run.scope.chained and not run.invocation.has("-p", "--parents"):
-        for word in run.operands:
-            if word.known:
-                run.scope.make(word.text)
+    if not run.invocation.has("-p", "--parents", "--help", "--version"):
+        run.make(run.operands)
     return run.effects(EffectKind.APPEND, ())
 
 
@@ -402,8 +400,6 @@ def _git(run: Execution) -> Iterator[Effect]:
     elif verb.text == "mv":
         yield from run.effects(EffectKind.MOVE, others)
     elif verb.text in {"clone", "push", "remote"}:
-        if verb.text == "clone" and run.scope.chained and others:
-            run.scope.make(others[-1].text.rstrip("/").rpartition("/")[2].removesuffix(".git"))
         yield from git_traffic(run)
     elif verb.text == "worktree" and len(others) > 1:
         _work_tree(run, others[0].text, others[1:])
