@@ -10,6 +10,7 @@ from typing import NamedTuple, assert_never
 
 import re2
 
+from interlock.secrets.chosen_passwords import is_chosen, is_phrase, is_plain_word
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
 from interlock.secrets.randomness import is_counted_up, is_hexadecimal, random_bits
 
@@ -17,6 +18,7 @@ _SHORTEST_PASSWORD = 4
 _LONGEST_PASSWORD = 512
 _SHORTEST_RANDOM = 12
 _SHORTEST_PHRASE = 12
+_SHORTEST_SAID = 8
 _LEAST_RANDOM_ENTROPY = 2.9
 _FEWEST_PART_BITS = -3.0
 _SHORTEST_DIGEST = 32
@@ -30,6 +32,8 @@ _PUBLIC_KEYS = tuple(
 )
 _MADE_BY_CHANCE = 10.0
 _MOST_DIGITS = 0.85
+_STEPS_OF_FILLER = 0.6
+"""More than chance makes in any alphabet."""
 _SHORTEST_LONG_NAME = 18
 _NAMED_BY_A_PERSON = 4.0
 """Below so many bits something that holds digits is a name: of a type, a model, a version."""
@@ -55,6 +59,12 @@ class Candidate(NamedTuple):
         return self.text[self.end : self.end + 1]
 
     @property
+    def is_code(self) -> bool:
+        """Whether what follows it makes it a name in code; a point ends a sentence as well."""
+        after = self.text[self.end : self.end + 2]
+        return after[:1] in _OPENING or (after[:1] == "." and bool(after[1:].strip()))
+
+    @property
     def is_quoted(self) -> bool:
         """Whether it stands in quotation marks."""
         return self.before in _QUOTES
@@ -62,13 +72,13 @@ class Candidate(NamedTuple):
 
 _QUOTES = ('"', "'", "`")
 # What follows a name in code.
-_OPENING = ("(", "[", "{", ".")
+_OPENING = ("(", "[", "{")
 # What follows an argument in code.
 _CLOSING = (")", ",")
 
 
 # Examples of the standards and manuals that everybody copies: OAuth (RFC 5849, 6749, 6750), HTTP
-# (RFC 7617), WebSocket (RFC 6455), JSON Web Tokens (RFC 7519), AWS, Stripe. They are written
+# (RFC 7617), WebSocket (RFC 6455), JSON Web Tokens (RFC 7519), AWS, Azure, Stripe. They are written
 # backwards, so that nobody's scanner takes this file for a leak.
 _DOCUMENTED = frozenset(
     (
@@ -82,6 +92,7 @@ _DOCUMENTED = frozenset(
         " 7vjs93k3hd7d9kkk MqJ1.4-f5B.9_Fm kdj2ls00d437hcnn 00s4r3ls9ihdkkfp 3tqkRdhB6s"
         " cd7pdz1TtjraDWjyLqH93Ce4_tset_ks 2Qflo4HgWlH2IiBvOJkikoQB_tset_ks AIWKlT2xQ5GX0FkOJ3vzGt"
         " YEKELPMAXEYCifRxPb/GNEDM7K/IMEFntUXrlaJw ==wDXhBG9hkLzE1LDbMHJJ3x"
+        " ==wGMGoskeBHBK/rtOTPFZS1K/qt6I4zCrEVU2qFusFI6ZRSu05TFzUO1JXDCltEmlLPJwUqlFqcONx20Mdv8ybE"
     )[::-1].split()
 )
 
@@ -96,16 +107,52 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
         case Judge.TOKEN:
             taken = _is_token(rule, candidate)
         case Judge.PASSWORD:
-            taken = _is_password(candidate)
+            taken = _is_password(rule, candidate)
         case Judge.RANDOM:
             taken = _is_random_value(candidate)
+        case Judge.CHOSEN:
+            taken = _is_said(candidate)
         case Judge.BASIC:
             taken = _is_login(candidate.secret)
-        case Judge.NEAR | Judge.COLUMN:
+        case Judge.NEAR:
             taken = _is_by_chance(candidate)
+        case Judge.COLUMN:
+            taken = is_chosen(candidate.secret) or _is_by_chance(candidate)
         case _:
             assert_never(rule.judge)
-    return taken and (not rule.least_entropy or _entropy(candidate.secret) >= rule.least_entropy)
+    return (
+        taken
+        and (not rule.least_entropy or _entropy(candidate.secret) >= rule.least_entropy)
+        and (rule.form is Form.TOKEN or not _is_told_to_be_public(candidate))
+    )
+
+
+_PUBLIC_NAME = re2.compile(r"(?i)public[_.\- ]?key|publishable|site[_.\- ]?key")
+_REST_OF_NAME = 24
+_SEALED = "encryptedData:"
+_FARTHEST_SEAL = 600
+
+
+def _is_told_to_be_public(candidate: Candidate) -> bool:
+    """Tell whether the name says so, or what stands before: that it is sealed with a public key."""
+    text, start = candidate.text, candidate.start
+    name = text[max(0, candidate.key_start - _REST_OF_NAME) : start].encode("ascii", "replace")
+    return (
+        _PUBLIC_NAME.search(name.decode("ascii")) is not None
+        or _SEALED in text[max(0, start - _FARTHEST_SEAL) : start]
+        or _is_encoded_placeholder(candidate.secret)
+    )
+
+
+def _is_encoded_placeholder(secret: str) -> bool:
+    """Tell whether it is a placeholder in Base64, as settings of clusters are written."""
+    if len(secret) % 4:
+        return False
+    try:
+        value = base64.b64decode(secret, validate=True).decode("ascii")
+    except ValueError:
+        return False
+    return value.isprintable() and _is_password_placeholder(value)
 
 
 def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:
@@ -159,24 +206,36 @@ def _is_code(rule: SecretRule, candidate: Candidate) -> bool:
     if rule.form is Form.TOKEN and not rule.least_entropy:
         return False
     is_named = rule.form is Form.NAMED
-    if is_named and candidate.after in _OPENING:
+    if is_named and candidate.is_code:
         return True
     if not is_named and _DIGIT in _kinds_of(secret):
         return False
     return random_bits(secret) < 0 or is_counted_up(secret)
 
 
-def _is_password(candidate: Candidate) -> bool:
+def _is_password(rule: SecretRule, candidate: Candidate) -> bool:
     secret = candidate.secret
     if not _SHORTEST_PASSWORD <= len(secret) <= _LONGEST_PASSWORD:
         return False
     if not _could_be_chosen(candidate):
         return False
-    return (
-        not _is_identifier(_kinds_of(secret))
-        and not _is_long_name(secret)
-        and not _is_password_placeholder(secret)
-    )
+    if _is_identifier(_kinds_of(secret)) or _is_long_name(secret):
+        return is_chosen(secret, small=not _is_named_secret(rule, candidate))
+    return not _is_password_placeholder(secret)
+
+
+def _is_named_secret(rule: SecretRule, candidate: Candidate) -> bool:
+    """Tell whether it is assigned to a `secret`: that also is an object which has a name."""
+    name = candidate.text[candidate.key_start : candidate.start]
+    return rule.form is Form.NAMED and "secret" in name.lower()
+
+
+def _is_said(candidate: Candidate) -> bool:
+    """Tell whether a value beside a word for passwords was made by chance or chosen as one."""
+    secret = candidate.secret
+    if " " in secret:
+        return is_phrase(secret)
+    return is_chosen(secret) or _is_random_value(candidate, shortest=_SHORTEST_SAID)
 
 
 def _is_long_name(secret: str) -> bool:
@@ -189,12 +248,12 @@ def _is_long_name(secret: str) -> bool:
     )
 
 
-def _is_random_value(candidate: Candidate) -> bool:
+def _is_random_value(candidate: Candidate, *, shortest: int = _SHORTEST_RANDOM) -> bool:
     secret = candidate.secret
-    if not _SHORTEST_RANDOM <= len(secret) <= _LONGEST_PASSWORD:
+    if not shortest <= len(secret) <= _LONGEST_PASSWORD:
         return False
     return (
-        (candidate.is_quoted or candidate.after not in _OPENING)
+        (candidate.is_quoted or not candidate.is_code)
         and random_bits(secret)
         >= (_NAMED_BY_A_PERSON if _is_disordered(_kinds_of(secret)) else _MADE_BY_CHANCE)
         and not _is_harmless_name(candidate)
@@ -207,7 +266,7 @@ def _is_by_chance(candidate: Candidate) -> bool:
     """Tell whether a value beside a name can only have been made by chance."""
     secret = candidate.secret
     return (
-        (candidate.is_quoted or candidate.after not in _OPENING)
+        (candidate.is_quoted or not candidate.is_code)
         and random_bits(secret) >= _MADE_BY_CHANCE
         and min(map(random_bits, secret.replace("/", ".").split("."))) > _FEWEST_PART_BITS
         and not _is_harmless_name(candidate)
@@ -245,10 +304,12 @@ def _could_be_chosen(candidate: Candidate) -> bool:
     secret = candidate.secret
     if candidate.is_quoted:
         return _mixes(secret) or (_is_run_of_words(secret) and not _is_macro(candidate))
-    if candidate.after in _OPENING or _is_path_segment(candidate):
+    if candidate.is_code or _is_path_segment(candidate):
         return False
     if candidate.after in _CLOSING:
-        return len(secret) >= _SHORTEST_RANDOM and _changes(_kinds_of(secret)) >= 4
+        return (len(secret) >= _SHORTEST_RANDOM and _changes(_kinds_of(secret)) >= 4) or is_chosen(
+            secret
+        )
     if _mixes(secret) or random_bits(secret) >= _MADE_BY_CHANCE:
         return True
     return _fills_line(candidate) and _is_run_of_words(secret)
@@ -329,7 +390,7 @@ _PASSWORD_FILLERS = (
     *_TOKEN_FILLERS,
     *(
         "your todo fixme xxxx **** .... ____ ---- fake mock lorem not-set notset not_set undefined"
-        " unused invalid incorrect wrong [a-z [0-9 a-z] 0-9] < %( {{ }} #{ ${ $( $[ <% %{ [["
+        " unused invalid incorrect wrong [a-z [0-9 a-z] 0-9] .* < %( {{ }} #{ ${ $( $[ <% %{ [["
         " …"
     ).split(),
 )
@@ -343,26 +404,6 @@ _REFERENCES = tuple(
     " c:\\ -- @/ mailto: rgb( var( app/ api/ $ansible $2a$ $2b$ $2y$ $argon2 $pbkdf2 pbkdf2 $1$ $5$"
     " $6$ {ssha} {sha} bcrypt scrypt: string. system. context. ctx. event. input. module. resource."
     " each. random_ form. values. .values".split()
-)
-
-# Words that stand for a credential in documentation and tests, alone or with digits behind them.
-_WORDS = frozenset(
-    "password passwords passwd passwort pass pwd passphrase passcode secret secrets token tokens"
-    " apikey key keys auth credential credentials test tests testing tester testpass testpassword"
-    " testsecret testkey testtoken testuser demo default none null nil true false string str text"
-    " bytes int integer number boolean bool object array unknown empty user username userpass guest"
-    " login foo bar baz qux bazqux abc abcd abcdef abcdefg abcdefgh asdf asdfgh required optional"
-    " encrypted plain plaintext hash hashed salt sha md utf base bearer basic digest oauth jwt pkcs"
-    " client server access refresh session cookie public private id mypassword mypass mypasswd"
-    " mysecret mytoken myapikey mykey newpassword oldpassword somepassword thepassword apassword"
-    " badpassword goodpassword userpassword dbpassword postgres postgresql mysql redis mongo"
-    " mongodb rabbitmq minio elastic grafana jenkins github gitlab dev development local localhost"
-    " staging prod production ci temp temporary tmp value values name field input output type"
-    " prompt label title message error enter repeat confirm confirmation new old current first"
-    " second last next prev previous page line file path code item node word char blah hello"
-    " helloworld world something anything whatever nothing stuff thing things data info enabled"
-    " disabled secretkey secretvalue secretpassword somesecret sometoken somekey asecret"
-    " mysupersecret anonymous noreply".split()
 )
 
 _TEMPLATE_SIGNS = frozenset("$%:@?&*!{[")
@@ -391,17 +432,12 @@ def _is_password_placeholder(secret: str) -> bool:
     return (
         _holds_any(lowered, _PASSWORD_FILLERS)
         or lowered.startswith(_REFERENCES)
-        or _is_plain_word(secret)
+        or is_plain_word(secret)
         or len(set(lowered)) < 4
+        or is_counted_up(secret, most=_STEPS_OF_FILLER)
         or (not _TEMPLATE_SIGNS.isdisjoint(secret) and _TEMPLATE.fullmatch(secret) is not None)
         or ("." in secret and _RELEASE.fullmatch(secret) is not None)
     )
-
-
-def _is_plain_word(secret: str) -> bool:
-    core = secret.strip("0123456789!@#$%^&*?.,:;_-+=~")
-    varied = secret != secret.lower() and len(secret) - len(core) >= 4
-    return core.lower() in _WORDS and not varied
 
 
 def _repeats_itself(secret: str) -> bool:

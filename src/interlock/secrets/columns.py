@@ -13,6 +13,9 @@ _FEWEST_HEADS: Final = 2
 """One alone is an entry of a list, with the comma behind it."""
 _SEPARATORS: Final = (b"|", b"\t", b";", b",")
 _PADDING: Final = b" \t\r\"'`*"
+_INSERTED: Final = (
+    r"(?i)insert\s+into\s+[^\s(]{1,128}\s*\(([^()]{1,400})\)\s*values\s*\(([^()]{1,1000})\)"
+)
 _RULED: Final = b" \t\r|:-"
 """What the line between the heads of a table and its rows is made of."""
 
@@ -29,11 +32,26 @@ class ColumnSearch:
             rf"(?m)^(?:[^\n]*[|\t;,])?{padding}{words}{padding}(?:[|\t;,][^\n]*)?\r?\n"
         )
         self._head = compiled(words)
+        self._inserted = compiled(_INSERTED)
 
     def found(self, data: bytes, work: Work) -> Iterator[Found]:
         """Yield values with where the head of their column begins."""
-        if b"\n" not in data:
-            return
+        if b"(" in data:
+            yield from self._inserted_in(data)
+        if b"\n" in data:
+            yield from self._tabled_in(data, work)
+
+    def _inserted_in(self, data: bytes) -> Iterator[Found]:
+        for row in self._inserted.finditer(data):
+            names, values = (
+                _cells(data[slice(*row.span(group))], row.start(group), b",") for group in (1, 2)
+            )
+            if len(names) == len(values):
+                for name, value in zip(names, values, strict=True):
+                    if self._head.fullmatch(name.value):
+                        yield Found(value.start, value.start + len(value.value), name.start)
+
+    def _tabled_in(self, data: bytes, work: Work) -> Iterator[Found]:
         for heads in self._heads.finditer(data):
             line = data[heads.start() : heads.end() - 1]
             separator = next((each for each in _SEPARATORS if each in line), b"\n")

@@ -22,6 +22,8 @@ class Judge(enum.Enum):
     """Issued by a machine: everything but placeholders counts."""
     PASSWORD = "password"  # noqa: S105 - the name of a judge
     """Chosen by a person: look-ups, words and placeholders do not count."""
+    CHOSEN = "chosen"
+    """Beside a word for passwords, in plain words: random text, or words and numbers joined."""
     RANDOM = "random"
     """Assigned to a name that is also used for harmless values: only random text counts."""
     BASIC = "basic"
@@ -155,7 +157,7 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 _NAMED_ENTROPY: Final = 2.5
 _CONTEXT_JUDGES: Final = frozenset(
-    {Judge.PASSWORD, Judge.RANDOM, Judge.BASIC, Judge.NEAR, Judge.COLUMN}
+    {Judge.PASSWORD, Judge.CHOSEN, Judge.RANDOM, Judge.BASIC, Judge.NEAR, Judge.COLUMN}
 )
 
 SECRET = "secret"  # noqa: S105 - the name of a group
@@ -167,7 +169,7 @@ _END = r"(?:\b|[^A-Za-z0-9_]|$)"
 _REST_OF_VENDOR_KEY = r"[A-Za-z0-9_.\-]{0,30}"
 _REST_OF_PLAIN_KEY = (
     r"(?:[_.\-]?(?:prod|production|dev|staging|live|local|root|admin|user|old|new|value|string"
-    r"|text|plain|base64|b64|hex|data|[0-9]{1,3}))?"
+    r"|text|plain|base64|b64|base|hex|data|[0-9]{1,3}))?"
 )
 
 _KEY_CLOSES = r"""\\{0,3}["'`]?\]?"""
@@ -184,9 +186,17 @@ _PAIR = r"""["'`],[ \t]{0,4}"""
 _NAME_THEN_VALUE = (
     r"""["']?[ \t]{0,2},?\s{0,24}\\{0,3}["']?(?i:value)\\{0,3}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
 )
-_ASSIGNS = rf"(?:{_KEY_CLOSES}{_OPERATOR}|{_ELEMENT}|{_NAME_THEN_VALUE})"
+# The next element after that with the name, as in lists of properties and rows of tables.
+_NEXT_ELEMENT = r"[ \t]{0,2}</[a-z]{2,12}>\s{0,24}<[a-z]{2,12}>"
+_PROPERTY = r"[ \t]{0,2}\{[ \t]?get;[ \t]?(?:(?:private )?(?:set|init);[ \t]?)?\}[ \t]?=[ \t]?"
+_ASSIGNS = rf"(?:{_KEY_CLOSES}{_OPERATOR}|{_NEXT_ELEMENT}|{_NAME_THEN_VALUE})"
 _HANDS_OVER = rf"(?:{_KEY_CLOSES}{_CALL}|{_PAIR})"
 _SCHEME = r"(?:(?i:bearer|token|basic|apikey)[ :=]{1,2})?"
+# What makes a text of a text.
+_MAKES_TEXT = (
+    r"(?:(?:new )?(?:String(?:::from)?|SecretStr(?:ing)?|Secret|Password|Some|str|bytes"
+    r"|Buffer\.from|std::string|Box::new|pulumi\.secret)\()?"
+)
 _OPENS = r"""[A-Za-z@$]{0,2}\\{0,3}["'`]{0,3}"""
 _SAID = r"(?:(?i:key|token|secret|pat|password|auth)s?(?: is)?[ :]{1,3})"
 
@@ -208,18 +218,22 @@ _BARE_VALUE = rf"""(?:[A-Za-z]*[^A-Za-z\s"'`<>(){{}}\[\],;|&\\$]{_BARE}*|[a-z]{{
 
 def _vendor_pattern(names: Sequence[str], value: str) -> str:
     """Return the pattern of a value that is a credential because of whose name it carries."""
-    assigned = rf"{_REST_OF_VENDOR_KEY}(?:{_ASSIGNS}|{_HANDS_OVER}){_SCHEME}{_OPENS}"
+    assigned = rf"{_REST_OF_VENDOR_KEY}(?:{_ASSIGNS}|{_ELEMENT}|{_HANDS_OVER}){_SCHEME}{_OPENS}"
     said = rf"[A-Za-z0-9_. \-]{{0,16}}{_SAID}{_OPENS}"
     return rf"{_any_of(names)}(?:{assigned}|{said})(?P<{SECRET}>{value}){_END}"
 
 
 def _plain_pattern(names: Sequence[str]) -> str:
-    """Return the pattern of anything assigned to a name that means a credential."""
+    """Return the pattern of anything assigned to a name that means a credential.
+
+    In an element nothing is quoted: the mark behind `'<password>'` closes one.
+    """
+    letters = r"[A-Za-z@$]{0,2}"
     return (
         rf"{_any_of(names)}{_REST_OF_PLAIN_KEY}"
-        rf"(?:{_ASSIGNS}{_SCHEME}(?:[A-Za-z@$]{{0,2}}(?P<{SECRET}>{_QUOTED_VALUE})"
-        rf"|(?P<{SECRET}_bare>{_BARE_VALUE}))"
-        rf"|{_HANDS_OVER}[A-Za-z@$]{{0,2}}(?P<{SECRET}_handed_over>{_QUOTED_VALUE}))"
+        rf"(?:(?:{_ASSIGNS}|{_PROPERTY}){_SCHEME}{_MAKES_TEXT}{letters}(?P<{SECRET}>{_QUOTED_VALUE})"
+        rf"|(?:{_ASSIGNS}|{_ELEMENT}){_SCHEME}(?P<{SECRET}_bare>{_BARE_VALUE})"
+        rf"|{_HANDS_OVER}{letters}(?P<{SECRET}_handed_over>{_QUOTED_VALUE}))"
     )
 
 

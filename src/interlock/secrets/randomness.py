@@ -96,11 +96,11 @@ def is_hexadecimal(text: str) -> bool:
     return not text.strip("0123456789abcdefABCDEF-")
 
 
-def is_counted_up(text: str) -> bool:
+def is_counted_up(text: str, *, most: float = _MOST_STEPS) -> bool:
     """Tell whether characters repeat or follow their neighbours, as in `0123` and `aabbcc`."""
     data = text.encode("latin-1", "replace")
     steps = list(map(sub, data[1:], data))
-    return steps.count(0) + steps.count(1) > _MOST_STEPS * max(len(data), _FEW_CHARACTERS)
+    return steps.count(0) + steps.count(1) > most * max(len(data), _FEW_CHARACTERS)
 
 
 def _cost_of_chance(letters: int, digits: int, *, is_hex: bool) -> float:

@@ -1,0 +1,75 @@
+"""Is a value put together from words as people choose passwords, or is it a name?"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Words that stand for a credential in documentation and tests, alone or with digits behind them.
+_WORDS: Final = frozenset(
+    "password passwords passwd passwort pass pwd passphrase passcode secret secrets token tokens"
+    " apikey key keys auth credential credentials test tests testing tester testpass testpassword"
+    " testsecret testkey testtoken testuser demo default none null nil true false string str text"
+    " bytes int integer number boolean bool object array unknown empty user username userpass guest"
+    " login foo bar baz qux bazqux abc abcd abcdef abcdefg abcdefgh asdf asdfgh required optional"
+    " encrypted plain plaintext hash hashed salt sha md utf base bearer basic digest oauth jwt pkcs"
+    " client server access refresh session cookie public private id mypassword mypass mypasswd"
+    " mysecret mytoken myapikey mykey newpassword oldpassword somepassword thepassword apassword"
+    " badpassword goodpassword userpassword dbpassword postgres postgresql mysql redis mongo"
+    " mongodb rabbitmq minio elastic grafana jenkins github gitlab dev development local localhost"
+    " staging prod production ci temp temporary tmp value values name field input output type"
+    " prompt label title message error enter repeat confirm confirmation new old current first"
+    " second last next prev previous page line file path code item node word char blah hello"
+    " helloworld world something anything whatever nothing stuff thing things data info enabled"
+    " disabled secretkey secretvalue secretpassword somesecret sometoken somekey asecret"
+    " mysupersecret anonymous noreply".split()
+)
+
+# What names of things are put together from, and sentences: passwords of several words are not.
+_NAMING: Final = _WORDS | frozenset(
+    "service form policy reset manager provider handler config module plugin version release beta"
+    " alpha admin root database account example unit case step button view widget icon rule"
+    " validator validation check method mode level state status group role table column record"
+    " entry list map set get put post request response header body query link url uri host port"
+    " app application web site api cli sdk lib core main index primary secondary section part"
+    " figure chapter appendix issue ticket task job build run stage phase render draw shader"
+    " layer frame buffer queue topic event stream policy minimum maximum min max len length size"
+    " the your you this that with for and not must have has was are from into will can please"
+    " need too than same forgot does match least characters long short strong weak only should"
+    " cannot could been when then once again more less all any each does did its them they"
+    " rsa dsa ecdsa aes des hmac scram tls ssl http https".split()
+)
+_MARK: Final = r"[!?#$%*@]"
+# `Maple-River-51`, `Maple_River51`, `Maple@5100`, `MapleRiver51!`
+_CAPITALS: Final = re.compile(
+    rf"[A-Z][a-z]{{2,}}(?:[-_.]?[A-Z][a-z]{{2,}}){{0,4}}(?:[-_.]|{_MARK})?[0-9]{{1,6}}{_MARK}{{0,2}}"
+)
+_SMALL: Final = re.compile(rf"(?:[a-z]{{3,}}[-_.]){{2,5}}[0-9]{{2,4}}{_MARK}{{0,2}}")
+_LETTERS: Final = re.compile(r"[A-Z]?[a-z]+")
+_SEPARATORS: Final = frozenset("-_.!?#$%*@")
+_FEWEST_WORDS: Final = 4
+
+
+def is_plain_word(secret: str) -> bool:
+    """Tell whether it is a word that stands for a credential, with nothing told beside it."""
+    core = secret.strip("0123456789!@#$%^&*?.,:;_-+=~")
+    varied = secret != secret.lower() and len(secret) - len(core) >= 4
+    return core.lower() in _WORDS and not varied
+
+
+def is_chosen(secret: str, *, small: bool = False) -> bool:
+    """Tell whether words and a number are joined by signs, and none of them names a thing.
+
+    With `small`, words without a capital are taken as well, if there are several.
+    """
+    if _SEPARATORS.isdisjoint(secret):
+        return False
+    if _CAPITALS.fullmatch(secret) is None and not (small and _SMALL.fullmatch(secret)):
+        return False
+    return _NAMING.isdisjoint(word.lower() for word in _LETTERS.findall(secret))
+
+
+def is_phrase(secret: str) -> bool:
+    """Tell whether it is a pass phrase: words with spaces between that make no sentence."""
+    words = secret.split(" ")
+    return len(words) >= _FEWEST_WORDS and _NAMING.isdisjoint(words)

@@ -1,0 +1,115 @@
+"""Passwords that people put together from words and numbers, and names that look like them."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from interlock.secrets.chosen_passwords import is_chosen, is_phrase
+from secret_generator import from_template
+from secret_packs import SCANNER
+
+_CAPITALS = (
+    "M[a-z]{4}-R[a-z]{4}-[0-9]{2}", "M[a-z]{4}_R[a-z]{4}[0-9]{2}", "M[a-z]{5}@[0-9]{4}",
+    "M[a-z]{4}.R[a-z]{5}.[0-9]{4}", "M[a-z]{4}R[a-z]{4}[0-9]{3}!", "M[a-z]{5}[0-9]{4}!",
+)  # fmt: skip
+_SMALL = ("m[a-z]{4}-r[a-z]{4}-t[a-z]{4}-[0-9]{2}", "m[a-z]{4}.r[a-z]{4}.[0-9]{4}")
+_ASSIGNED = (
+    "DB_PASSWORD={}", 'password: "{}"', "export SMTP_PASS='{}'", '"password": "{}"',
+    "<password>{}</password>", "mysql -u root -p{} shop", "postgres://app:{}@db/app",
+    "PGPASSWORD={} psql", "machine h login l password {}", "ALTER ROLE app PASSWORD '{}';",
+    "redis-cli -h cache -a {} ping", '{{"name": "DB_PASSWORD", "value": "{}"}}',
+    "kind: Secret\nstringData:\n  password: {}\n", "docker login -u bot -p {} registry",
+    "public string Password {{ get; set; }} = \"{}\";", 'let password = String::from("{}");',
+    "<property><name>db.password</name><value>{}</value></property>",
+    "<key>smtpPassword</key>\n<string>{}</string>", '#define DB_PASSWORD "{}"',
+    "fastcgi_param DB_PASS '{}';", "set -gx DB_PASSWORD '{}'", 'smtpPass: "{}",',
+    "CREATE USER app IDENTIFIED BY {};", "CONFIG SET requirepass {}", "masterauth {}",
+    "aws ssm put-parameter --name /a --type SecureString --value '{}'",
+    "gh secret set DB -b\"{}\"", "rabbitmqctl add_user app {}", "cf login -a api.io -u a -p {}",
+    "npx wrangler secret put DB <<< '{}'", "nmcli dev wifi connect Home password {}",
+    "ACL SETUSER app on >{} ~* +@all", "DEBUG {{db_password='{}', region=eu}}",
+)  # fmt: skip
+_SAID = (
+    "the wifi password is {} btw", "log in as bob with password {}", "db password -> {}",
+    "| db_password | {} |", "db_password\t{}", "password;{};2026-01-01", "la contraseña es {}",
+    "password changed from {} to something else", "use {} as the redis password for staging",
+    "requests.get(url, auth=('bob', '{}'))", 'request.setBasicAuth("bob", "{}")',
+    "credentials: bob / {}", "INSERT INTO users (name, password) VALUES ('bob', '{}');",
+    "DEBUG {{db_password={}, region=eu}}", "user,password\nbob,{}",
+)  # fmt: skip
+_NAMES = (
+    "User-Service-12", "Chapter-12", "Render-Pass-02", "Password-Policy-2024", "sha-256",
+    "Utf-16", "maple-51", "Maple", "MapleRiver51", "user-service-node-01", "maple-river",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", _ASSIGNED)
+@pytest.mark.parametrize("value", [*_CAPITALS, *_SMALL])
+def test_words_with_a_number_are_found_where_a_password_is_assigned(form: str, value: str):
+    secret = from_template(value, form)
+    text = form.format(secret)
+
+    assert [text[match.start : match.end] for match in SCANNER.scan(text)] == [secret]
+
+
+@pytest.mark.parametrize("form", _SAID)
+@pytest.mark.parametrize("value", _CAPITALS)
+def test_words_with_a_number_are_found_where_a_password_is_said(form: str, value: str):
+    secret = from_template(value, form)
+    text = form.format(secret)
+
+    assert [text[match.start : match.end] for match in SCANNER.scan(text)] == [secret]
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_name_with_a_number_is_no_password(name: str):
+    assert not is_chosen(name, small=True)
+
+
+@pytest.mark.parametrize("value", _SMALL)
+def test_a_secret_may_be_an_object_of_that_name(value: str):
+    name = from_template(value, value)
+
+    assert is_chosen(name, small=True)
+    assert not is_chosen(name)
+    assert SCANNER.scan(f"secret: {name}") == []
+    assert SCANNER.scan(f"the password of {name} is in the vault") == []
+
+
+def test_a_pass_phrase_is_words_that_make_no_sentence():
+    phrase = from_template("m[a-z]{4} r[a-z]{4} t[a-z]{4} c[a-z]{5}", "phrase")
+
+    assert is_phrase(phrase)
+    assert not is_phrase(phrase.rpartition(" ")[0])
+    assert len(SCANNER.scan(f"RESTIC_PASSWORD='{phrase}'")) == 1
+    assert SCANNER.scan('"password": "must have one more digit"') == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "VAPID_PUBLIC_KEY=B{url}", "RECAPTCHA_SITE_KEY=6L{captcha}",
+        "spec:\n  encryptedData:\n    password: AgB{url}", "pwd: {placeholder}",
+        "token: 1234567890abcdef1234567890abcdef", "secret: abcdefghijklmnopqrstuvwxyz123456",
+        "STRIPE_PUBLISHABLE_KEY=pk_live_{captcha}", "AIRTABLE_BASE=app{base}",
+        "sed -i 's/^PASSWORD=.*/PASSWORD=password/' .env", "--set auth='<password>',replicas=2",
+    ],
+)  # fmt: skip
+def test_what_is_told_to_be_public_or_filled_in_is_left_alone(text: str):
+    filled = text.format(
+        url=from_template("[A-Za-z0-9_-]{86}", text),
+        captcha=from_template("[A-Za-z0-9]{38}", text),
+        base=from_template("[A-Za-z0-9]{14}", text),
+        placeholder=base64.b64encode(b"${{ secrets.DB_PASSWORD }}").decode("ascii"),
+    )
+
+    assert SCANNER.scan(filled) == []
+
+
+@pytest.mark.parametrize(("after", "found"), [(".", 1), (". Bye", 1), (".length", 0), ("(", 0)])
+def test_a_point_ends_a_sentence_and_goes_on_in_code(after: str, found: int):
+    value = from_template("[A-Za-z0-9]{31}4", "point")
+
+    assert len(SCANNER.scan(f"the API key I got is {value}{after}")) == found
