@@ -60,3 +60,35 @@ def test_endless_tables_are_not_read_to_their_end():
     work.attempts = 10**9
 
     assert list(ColumnSearch(_RULE).found(data, work)) == []
+
+
+_KEPT = (
+    "kind: Secret\nstringData:\n  dsn: {}\n", "stringData:\n  user: bob\n\n  a.b: '{}'",
+    "items:\n  - kind: Secret\n    stringData:\n      dsn: {}\n      more: x\n",
+)  # fmt: skip
+_BESIDE = (
+    "stringData:\n  user: bob\nmetadata:\n  uid: {}", "    stringData:\n      a: b\n    uid: {}",
+    "stringData:\n  {}", "data:\n  uid: {}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("manifest", _KEPT)
+def test_every_entry_of_a_secret_is_looked_at_whatever_its_name(manifest: str):
+    secret = from_template("[A-Za-z0-9]{18}4Xz", manifest)
+    text = manifest.format(secret)
+    (match,) = _ALONE.scan(text)
+
+    assert text[match.start : match.end] == secret
+
+
+@pytest.mark.parametrize("manifest", _BESIDE)
+def test_what_stands_beside_the_entries_of_a_secret_is_left_alone(manifest: str):
+    assert _ALONE.scan(manifest.format(from_template("[A-Za-z0-9]{18}4Xz", manifest))) == []
+
+
+@pytest.mark.parametrize("head", ["(id, {})", "(id, {}, x)"])
+def test_a_row_that_is_inserted_fits_its_columns(head: str):
+    value = from_template("[A-Za-z0-9]{18}4Xz", head)
+    text = f"insert into t {head.format('password')} values (1, '{value}')"
+
+    assert len(_ALONE.scan(text)) == (head.count(",") == 1)

@@ -1,4 +1,4 @@
-"""Which values stand in a column that is headed by a word for credentials?"""
+"""Which values stand in a column, or below a head, that is named after credentials?"""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _PADDING: Final = b" \t\r\"'`*"
 _INSERTED: Final = (
     r"(?i)insert\s+into\s+[^\s(]{1,128}\s*\(([^()]{1,400})\)\s*values\s*\(([^()]{1,1000})\)"
 )
+_KEPT: Final = b"stringData:\n"
 _RULED: Final = b" \t\r|:-"
 """What the line between the heads of a table and its rows is made of."""
 
@@ -39,6 +40,7 @@ class ColumnSearch:
         if b"(" in data:
             yield from self._inserted_in(data)
         if b"\n" in data:
+            yield from _entries_of_secrets(data)
             yield from self._tabled_in(data, work)
 
     def _inserted_in(self, data: bytes) -> Iterator[Found]:
@@ -68,6 +70,26 @@ class ColumnSearch:
                         return
                     value, start = row[place]
                     yield Found(start, start + len(value), cells[place].start)
+
+
+def _entries_of_secrets(data: bytes) -> Iterator[Found]:
+    """Yield the values of a cluster's secret, whatever their names."""
+    at = data.find(_KEPT)
+    while at >= 0:
+        head = at - data.rfind(b"\n", 0, at)
+        start = data.find(b"\n", at) + 1
+        at = data.find(_KEPT, at + 1)
+        while start:
+            end = data.find(b"\n", start) + 1
+            line = data[start : end or len(data)].rstrip()
+            if line and len(line) - len(line.lstrip()) < head:
+                break
+            name, _, value = line.partition(b": ")
+            shown = value.strip(_PADDING)
+            place = start + len(name) + 2 + value.find(shown)
+            if shown:
+                yield Found(place, place + len(shown), start + len(name) - len(name.lstrip()))
+            start = end
 
 
 class _Cell(NamedTuple):
