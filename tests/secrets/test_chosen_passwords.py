@@ -113,3 +113,45 @@ def test_a_point_ends_a_sentence_and_goes_on_in_code(after: str, found: int):
     value = from_template("[A-Za-z0-9]{31}4", "point")
 
     assert len(SCANNER.scan(f"the API key I got is {value}{after}")) == found
+
+
+_LATER = (
+    "db_password: |\n  {}\n", "db_password: >-\n    {}", "  password: !!str {}",
+    'variable "db_password" {{\n  type    = string\n  default = "{}"\n}}',
+    '{{"id":"db_password","type":"concealed","value":"{}"}}', "SECRET_KEY_BASE={}",
+    "db password (prod) = {}", "I rotated the db password, the new one is {}.",
+    'NSString *bindPw = @"{}";', 'network={{\n  psk="{}"\n}}', "curl --proxy-pass {} https://a",
+    'Content-Disposition: form-data; name="db_password"\n\n{}', "enable secret {}",
+    "die Zugangsdaten sind bob / {}", '<entry key="db_password">{}</entry>',
+    "sed -i 's/^DB_PASSWORD=.*/DB_PASSWORD={}/' .env",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", _LATER)
+@pytest.mark.parametrize("value", [_CAPITALS[0], _CAPITALS[2], "[A-Z][a-z0-9]{12}[A-Z]4x"])
+def test_something_may_stand_between_the_name_and_the_password(form: str, value: str):
+    secret = from_template(value, form)
+    text = form.format(secret)
+
+    assert any(secret in text[match.start : match.end] for match in SCANNER.scan(text))
+
+
+@pytest.mark.parametrize("value", _SMALL)
+def test_a_verb_before_a_name_says_nothing(value: str):
+    name = from_template(value, value)
+
+    assert SCANNER.scan(f"pass {name} (1.2s)") == []
+    assert len(SCANNER.scan(f"the password is {name}")) == 1
+
+
+def test_the_end_of_an_element_is_no_name():
+    digest = from_template("[0-9a-f]{64}", "element")
+
+    assert SCANNER.scan(f"<key>checksum</key>\n<string>{digest}</string>") == []
+
+
+def test_letters_alone_count_where_chance_made_them():
+    secret = from_template("[A-Za-z]{24}", "letters")
+
+    assert len(SCANNER.scan(f"ConvertTo-SecureString '{secret}' -AsPlainText")) == 1
+    assert SCANNER.scan("ConvertTo-SecureString 'DefaultServicePassphrase' -AsPlainText") == []

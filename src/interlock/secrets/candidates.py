@@ -220,7 +220,10 @@ def _is_password(rule: SecretRule, candidate: Candidate) -> bool:
     if not _could_be_chosen(candidate):
         return False
     if _is_identifier(_kinds_of(secret)) or _is_long_name(secret):
-        return is_chosen(secret, small=not _is_named_secret(rule, candidate))
+        return (
+            random_bits(secret) >= _MADE_BY_CHANCE
+            or is_chosen(secret, small=not _is_named_secret(rule, candidate))
+        ) and not _is_password_placeholder(secret)
     return not _is_password_placeholder(secret)
 
 
@@ -235,7 +238,10 @@ def _is_said(candidate: Candidate) -> bool:
     secret = candidate.secret
     if " " in secret:
         return is_phrase(secret)
-    return is_chosen(secret) or _is_random_value(candidate, shortest=_SHORTEST_SAID)
+    # A word alone before it, as in `pass maple-river-51`, may be a verb.
+    said = candidate.text[candidate.key_start : candidate.start].strip()
+    is_told = bool(said) and not said.isalpha()
+    return is_chosen(secret, small=is_told) or _is_random_value(candidate, shortest=_SHORTEST_SAID)
 
 
 def _is_long_name(secret: str) -> bool:
@@ -303,7 +309,10 @@ def _could_be_chosen(candidate: Candidate) -> bool:
     """Tell whether it mixes kinds of characters, or is a passphrase where one may stand."""
     secret = candidate.secret
     if candidate.is_quoted:
-        return _mixes(secret) or (_is_run_of_words(secret) and not _is_macro(candidate))
+        is_random = random_bits(secret) >= _MADE_BY_CHANCE
+        return _mixes(secret) or (
+            (is_random or _is_run_of_words(secret)) and not _is_macro(candidate)
+        )
     if candidate.is_code or _is_path_segment(candidate):
         return False
     if candidate.after in _CLOSING:

@@ -167,10 +167,11 @@ SECRET = "secret"  # noqa: S105 - the name of a group
 _END = r"(?:\b|[^A-Za-z0-9_]|$)"
 
 _REST_OF_VENDOR_KEY = r"[A-Za-z0-9_.\-]{0,30}"
-_REST_OF_PLAIN_KEY = (
-    r"(?:[_.\-]?(?:prod|production|dev|staging|live|local|root|admin|user|old|new|value|string"
-    r"|text|plain|base64|b64|base|hex|data|[0-9]{1,3}))?"
+_MEANS_NOTHING = (
+    r"prod|production|dev|staging|live|local|root|admin|user|old|new|value|string|text|plain"
+    r"|base64|b64|base|hex|data|[0-9]{1,3}"
 )
+_REST_OF_PLAIN_KEY = rf"(?:{_MEANS_NOTHING}|[_.\-](?i:{_MEANS_NOTHING}))?"
 
 _KEY_CLOSES = r"""\\{0,3}["'`]?\]?"""
 # Digits end the name of a type, as in `Option<u8>`: elsewhere it is a value that holds a `=`.
@@ -179,12 +180,17 @@ _OPERATOR = (
     r"[ \t]{0,8}(?:"
     + _TYPE
     + r"|[ \t]string[ \t]?=|=>|:{1,3}=|\.=|={1,3}:?|\|\|=|\?\?=|\?=|:|<-)[ \t]{0,8}"
+    # What YAML says of a text before it begins.
+    + r"(?:[|>][+-]?[ \t]{0,2}\n[ \t]{1,16}|!!str[ \t])?"
 )
 _ELEMENT = r"[\"']?[ \t]{0,2}(?:[a-z]{1,12}=\"[^\"<>]{0,40}\"[ \t]{0,2})?>"
 _CALL = r"[ \t]?\([ \t]{0,2}"
 _PAIR = r"""["'`],[ \t]{0,4}"""
+# A field of one plain word may stand between, such as `type = string`.
 _NAME_THEN_VALUE = (
-    r"""["']?[ \t]{0,2},?\s{0,24}\\{0,3}["']?(?i:value)\\{0,3}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
+    r"""["']?[ \t]{0,2}[,{]?\s{0,24}"""
+    r"""(?:["']?type["']?[ \t]{0,8}[:=][ \t]{0,2}["']?[A-Za-z]{2,16}["']?,?\s{0,24})?"""
+    r"""\\{0,3}["']?(?i:value|default)\\{0,3}["']?[ \t]{0,8}[:=][ \t]{0,4}"""
 )
 # The next element after that with the name, as in lists of properties and rows of tables.
 _NEXT_ELEMENT = r"[ \t]{0,2}</[a-z]{2,12}>\s{0,24}<[a-z]{2,12}>"
@@ -202,10 +208,10 @@ _SAID = r"(?:(?i:key|token|secret|pat|password|auth)s?(?: is)?[ :]{1,3})"
 
 # A value of letters alone is a word unless it is long: most of what is assigned ends here.
 _VALUE_IN_DOUBLE_QUOTES = (
-    r'(?:[A-Za-z]*(?:[^A-Za-z"\\\s]|\\[^"\s])(?:[^"\\\s]|\\[^"\s])*|[a-z]{12,})'
+    r'(?:[A-Za-z]*(?:[^A-Za-z"\\\s]|\\[^"\s])(?:[^"\\\s]|\\[^"\s])*|[A-Za-z]{12,})'
 )
 _VALUE_IN_SINGLE_QUOTES = _VALUE_IN_DOUBLE_QUOTES.replace('"', "'")
-_VALUE_IN_BACKQUOTES = r"(?:[A-Za-z]*[^A-Za-z`\s][^`\s]*|[a-z]{12,})"
+_VALUE_IN_BACKQUOTES = r"(?:[A-Za-z]*[^A-Za-z`\s][^`\s]*|[A-Za-z]{12,})"
 # The opening quotation mark is part of the group and is left out by whoever takes its span.
 _QUOTED_VALUE = (
     rf'\\{{0,3}}"{{1,3}}{_VALUE_IN_DOUBLE_QUOTES}'
@@ -213,7 +219,11 @@ _QUOTED_VALUE = (
     rf"|`{_VALUE_IN_BACKQUOTES}"
 )
 _BARE = r"""[^\s"'`<>(){}\[\],;|&\\]"""
-_BARE_VALUE = rf"""(?:[A-Za-z]*[^A-Za-z\s"'`<>(){{}}\[\],;|&\\$]{_BARE}*|[a-z]{{12,}})"""
+# What begins with a point is code or a pattern.
+_BARE_VALUE = (
+    rf"""(?:(?:[A-Za-z]+[^A-Za-z\s"'`<>(){{}}\[\],;|&\\$]|[^A-Za-z\s"'`<>(){{}}\[\],;|&\\$.]){_BARE}*"""
+    r"|[a-z]{12,})"
+)
 
 
 def _vendor_pattern(names: Sequence[str], value: str) -> str:

@@ -44,7 +44,8 @@ _JOINS: Final = frozenset(
     b" access export const let var final static public private b r f u rb br td tr th li dd dt code"
     b" pre span div p i b em strong tt samp kbd n t quot nbsp amp lt gt x27 x22 u0022 22 20 3d 3a"
     b" default data for of our your on prod production staging dev development live sandbox war"
-    b" lautet est es son sono de la le el del du der die das den pour para changed reset".split()
+    b" lautet est es son sono one de la le el del du der die das den pour para changed"
+    b" reset".split()
 )
 """What says nothing of its own between a name and its value: helping words and markup."""
 
@@ -101,6 +102,8 @@ class NearSearch:
         if not _is_gap(gap):
             return -1
         first, end = last.span(1)
+        if window[:first].endswith(b"</"):
+            return -1
         if end - first <= _SHORT_WORD and not _is_long(value):
             return -1
         strange = _strange_words(gap)
