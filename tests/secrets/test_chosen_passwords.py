@@ -123,7 +123,9 @@ _LATER = (
     'NSString *bindPw = @"{}";', 'network={{\n  psk="{}"\n}}', "curl --proxy-pass {} https://a",
     'Content-Disposition: form-data; name="db_password"\n\n{}', "enable secret {}",
     "die Zugangsdaten sind bob / {}", '<entry key="db_password">{}</entry>',
-    "sed -i 's/^DB_PASSWORD=.*/DB_PASSWORD={}/' .env",
+    "sed -i 's/^DB_PASSWORD=.*/DB_PASSWORD={}/' .env", "password: {{ value: '{}' }}",
+    "db = os.environ.get('DB_PASSWORD') or '{}'", "{{{{ db_password | default('{}') }}}}",
+    '{{ "password": [ "{}" ] }}',
 )  # fmt: skip
 
 

@@ -188,7 +188,7 @@ _CALL = r"[ \t]?\([ \t]{0,2}"
 _PAIR = r"""["'`],[ \t]{0,4}"""
 # A field of one plain word may stand between, such as `type = string`.
 _NAME_THEN_VALUE = (
-    r"""["']?[ \t]{0,2}[,{]?\s{0,24}"""
+    r"""["']?[ \t]{0,2}(?:[,{]|:[ \t]?\{)?\s{0,24}"""
     r"""(?:["']?type["']?[ \t]{0,8}[:=][ \t]{0,2}["']?[A-Za-z]{2,16}["']?,?\s{0,24})?"""
     r"""\\{0,3}["']?(?i:value|default)\\{0,3}["']?[ \t]{0,8}[:=][ \t]{0,4}"""
 )
@@ -196,11 +196,13 @@ _NAME_THEN_VALUE = (
 _NEXT_ELEMENT = r"[ \t]{0,2}</[a-z]{2,12}>\s{0,24}<[a-z]{2,12}>"
 _PROPERTY = r"[ \t]{0,2}\{[ \t]?get;[ \t]?(?:(?:private )?(?:set|init);[ \t]?)?\}[ \t]?=[ \t]?"
 _ASSIGNS = rf"(?:{_KEY_CLOSES}{_OPERATOR}|{_NEXT_ELEMENT}|{_NAME_THEN_VALUE})"
-_HANDS_OVER = rf"(?:{_KEY_CLOSES}{_CALL}|{_PAIR})"
+# What holds where nothing else was given.
+_DEFAULT = r"""["'`]?\)?[ \t]{1,2}(?:or|\|\||\?\?|\?:|\|[ \t]?default\()[ \t]?"""
+_HANDS_OVER = rf"(?:{_KEY_CLOSES}{_CALL}|{_PAIR}|{_DEFAULT})"
 _SCHEME = r"(?:(?i:bearer|token|basic|apikey)[ :=]{1,2})?"
-# What makes a text of a text.
+# What makes a text of a text, or a list.
 _MAKES_TEXT = (
-    r"(?:(?:new )?(?:String(?:::from)?|SecretStr(?:ing)?|Secret|Password|Some|str|bytes"
+    r"(?:\[\s{0,24}|(?:new )?(?:String(?:::from)?|SecretStr(?:ing)?|Secret|Password|Some|str|bytes"
     r"|Buffer\.from|std::string|Box::new|pulumi\.secret)\()?"
 )
 _OPENS = r"""[A-Za-z@$]{0,2}\\{0,3}["'`]{0,3}"""
