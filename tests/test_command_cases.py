@@ -18,6 +18,7 @@ import pytest
 import interlock
 from gates.policies import gates_with
 from interlock import Decision, Verdict
+from interlock.cli.text.machine_text import machine_text
 from interlock.service.policies.builtin_rules import packs_with_examples
 from interlock.service.policies.policy_files import default_policy
 from interlock.service.policies.rule_tests import pack_tests
@@ -77,7 +78,7 @@ def test_the_api_answers_as_the_corpus_expects(case: Case):
 
 def test_the_command_line_finds_what_the_api_finds(answers: Mapping[str, bytes]):
     verdicts = {case.id: interlock.evaluate_command(case.line, cwd=case.cwd) for case in _CASES}
-    found = {name: msgspec.json.encode(verdict.findings) for name, verdict in verdicts.items()}
+    found = {name: machine_text(verdict.findings).encode() for name, verdict in verdicts.items()}
 
     assert {name: found[name] for name in found if answers[name] != found[name]} == {}
     assert answers.keys() == found.keys()

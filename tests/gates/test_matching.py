@@ -32,6 +32,18 @@ _CONDITIONS: dict[str, tuple[str, list[str], list[str]]] = {
         ["tool", "TOOL", "/bin/kit x"],
         ["tools", "echo tool"],
     ),
+    "file-fetched-before": (
+        'programs = ["pip"]\norigins = ["fetched"]\norigin-options = ["-r"]',
+        [
+            "curl -o a.tgz https://h.example/a.tgz && pip install ./a.tgz",
+            "curl -o A.txt https://h.example/a; pip install -r A.txt",
+        ],
+        [
+            "pip install a",
+            "curl -o a https://h.example/a && pip install b",
+            "pip https://h.example",
+        ],
+    ),
     "program-by-its-beginning": (
         'programs = ["tool-*"]',
         ["tool-a", "tool-"],
@@ -132,6 +144,16 @@ def test_a_rule_speaks_where_all_its_conditions_hold(
 
 _SILENCED = {
     "flag": ('programs = ["tool"]\nunless-flags = ["-n"]', "tool -n", "does not apply with `-n`"),
+    "version": (
+        'programs = ["tool"]',
+        "tool --version",
+        "`--version` only tells of the program itself",
+    ),
+    "setting": (
+        'programs = ["tool"]\nunless-settings = ["stage=test"]',
+        "A=1 STAGE=test tool",
+        "does not apply where `STAGE` is `test`",
+    ),
     "help": ('programs = ["tool"]', "tool --help", "`--help` only shows what would happen"),
     "dry-run": (
         'programs = ["tool"]',

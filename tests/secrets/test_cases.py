@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from interlock import evaluate_edit
+from interlock.cli.text.machine_text import machine_value
 from secret_packs import SCANNER, Case, cases
 
 _CASES = cases()
@@ -58,7 +59,7 @@ def test_the_api_and_the_command_line_answer_alike(
         name: {
             "decision": verdict.decision.value,
             "short": verdict.decision.short,
-            "findings": list(msgspec.to_builtins(verdict.findings)),
+            "findings": machine_value(verdict.findings),
         }
         for name, verdict in verdicts.items()
     }

@@ -24,10 +24,6 @@ _PIECE: Final = r"""(?:[^;&|\n()'"]++|'[^']*+'?|"[^"]*+"?)++"""
 """What stands between operators, where quotes hide them."""
 _RUNS_NOTHING: Final = frozenset("{ } do done then else fi esac if while until for".split())
 """Pieces that only hold others together."""
-_NO_CHAIN: Final = (
-    r"[;|!`\\\n]|\$'|(?<![&>])&(?!&)"
-    r"|\b(?:mv|move|remove|mount|ln|rename|eval|source|rsync|alias)\b"
-)
 _OUTERMOST: Final = Frame()
 _TYPED_TO: Final = Frame(Stream(TYPED))
 _FIRST_WORD: Final = 80
@@ -89,9 +85,7 @@ def _follow(
 ) -> None:
     pipelines = plain_pipelines(command) if shortcut else None
     if pipelines is not None:
-        scope = Scope.begun(cwd, project=cwd)
-        scope.chained = _is_chain(command)
-        run.run_plain(pipelines, scope, outermost)
+        run.run_plain(pipelines, Scope.begun(cwd, project=cwd), outermost)
     else:
         _follow_by_grammar(run, command, cwd, outermost)
     if _may_be_statement(command):
@@ -104,9 +98,7 @@ def _follow(
 
 def _follow_by_grammar(run: Simulation, command: str, cwd: str | None, outermost: Frame) -> None:
     tree = parse(command)
-    scope = Scope.begun(cwd, project=cwd)
-    scope.chained = _is_chain(command)
-    run.run_tree(tree, scope, outermost)
+    run.run_tree(tree, Scope.begun(cwd, project=cwd), outermost)
     if tree.broken:
         _follow_pieces(run, command, cwd, outermost)
         if runs_fetched(command):
@@ -123,11 +115,6 @@ def _follow_pieces(run: Simulation, command: str, cwd: str | None, outermost: Fr
     for piece in _pieces(command):
         if piece != command.strip() and piece not in _RUNS_NOTHING:
             run.run_part(piece, scope, outermost)
-
-
-def _is_chain(command: str) -> bool:
-    """Whether each part only runs where all before it have worked, and none moves files away."""
-    return "&&" in command and re.search(_NO_CHAIN, command) is None
 
 
 def _without_braces(piece: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import operator
+import re
 import string
 from typing import NamedTuple, assert_never
 
@@ -127,7 +128,7 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
     )
 
 
-_PUBLIC_NAME = re2.compile(r"(?i)public[_.\- ]?key|publishable|site[_.\- ]?key")
+_PUBLIC_NAME = re.compile(r"(?i)public[_.\- ]?key|publishable|site[_.\- ]?key")
 _REST_OF_NAME = 24
 _SEALED = "encryptedData:"
 _FARTHEST_SEAL = 600
@@ -136,9 +137,9 @@ _FARTHEST_SEAL = 600
 def _is_told_to_be_public(candidate: Candidate) -> bool:
     """Tell whether the name says so, or what stands before: that it is sealed with a public key."""
     text, start = candidate.text, candidate.start
-    name = text[max(0, candidate.key_start - _REST_OF_NAME) : start].encode("ascii", "replace")
+    name = text[max(0, candidate.key_start - _REST_OF_NAME) : start]
     return (
-        _PUBLIC_NAME.search(name.decode("ascii")) is not None
+        _PUBLIC_NAME.search(name) is not None
         or _SEALED in text[max(0, start - _FARTHEST_SEAL) : start]
         or _is_encoded_placeholder(candidate.secret)
     )

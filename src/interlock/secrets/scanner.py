@@ -23,6 +23,7 @@ _TESTED = 32
 _SET_BYTES = 32 << 20
 
 
+_BESIDE_WORDS: Final = frozenset((Judge.CHOSEN, Judge.NEAR))
 T = TypeVar("T")
 Search = PatternSearch | NearSearch | ColumnSearch
 _SEARCHES: Final[Mapping[Judge, type[Search]]] = {
@@ -57,7 +58,7 @@ class SecretScanner:
         """
         kept = [rule for rule in rules if not {rule.name, rule.id, rule.family}.intersection(off)]
         # What only stands beside a word comes last: most of it was found by its own rule.
-        self._rules = sorted(kept, key=lambda rule: rule.judge is Judge.NEAR)
+        self._rules = sorted(kept, key=lambda rule: rule.judge in _BESIDE_WORDS)
         self._searches = _OnFirstUse(self._search)
         self._least_lengths = _OnFirstUse(lambda index: self._rules[index].least_length)
         keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
@@ -97,7 +98,7 @@ class SecretScanner:
         fitting = sorted([index for index in rules if self._least_lengths[index] <= len(data)])
         found: list[SecretMatch] = []
         for search in [self._searches[index] for index in fitting]:
-            known = _ends_by_start(found) if search.rule.judge is Judge.NEAR else {}
+            known = _ends_by_start(found) if search.rule.judge in _BESIDE_WORDS else {}
             for start, end, key_start in search.found(data, work):
                 if start == end or known.get(start, -1) >= end:
                     continue

@@ -60,13 +60,6 @@ class Execution(msgspec.Struct, frozen=True, gc=False):
         """Remember what lies in a file from now on."""
         self.scope.files[self.scope.path(name)] = stream
 
-    def make(self, folders: Iterable[Word]) -> None:
-        """Remember folders that are made, unless whatever runs the program may do so elsewhere."""
-        if self.scope.chained and not self.command.frame.via:
-            for word in folders:
-                if word.known:
-                    self.scope.make(word.text)
-
     def fill(self, folder: Word | None, stream: Stream) -> None:
         """Remember where files come from that now lie in a folder, or where one stands."""
         self.scope.fill("." if folder is None else folder.text, stream, mixed=folder is None)

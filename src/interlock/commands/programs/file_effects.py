@@ -114,7 +114,7 @@ def _remove(run: Execution) -> Iterator[Effect]:
     forced = run.invocation.has("-f", "-F", "--force") and not prompted
     asks_back = prompted or run.invocation.has("-i", "-I", "--interactive")
     for word in run.operands:
-        if _is_made_here(word, run):
+        if _goes_with_obj(word, run):
             continue
         tree = recursive and (spread or not _is_one_file(word))
         if spread and is_rubbish(word):
@@ -124,19 +124,12 @@ def _remove(run: Execution) -> Iterator[Effect]:
         yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
 
 
-def _is_made_here(target: Word, run: Execution) -> bool:
-    """Whether this very line has made a folder, or it goes with one that is made: `bin`, `obj`."""
+def _goes_with_obj(target: Word, run: Execution) -> bool:
+    """Whether it is a folder that a compiler fills: `bin`, beside `obj`."""
     folder, slash, name = target.text.rpartition("/")
-    if name == "bin" and any(word.text == f"{folder}{slash}obj" for word in run.operands):
-        return not run.places.at(target.text, run.scope) & (SYSTEM_ROOT | SYSTEM)
-    return run.scope.chained and target.known and run.scope.made(target.text)
-
-
-def _make_folders(run: Execution) -> Iterator[Effect]:
-    """Where `mkdir` works without `-p`, nothing was there before."""
-    if not run.invocation.has("-p", "--parents", "--help", "--version"):
-        run.make(run.operands)
-    return run.effects(EffectKind.APPEND, ())
+    if name != "bin" or all(word.text != f"{folder}{slash}obj" for word in run.operands):
+        return False
+    return not run.places.at(target.text, run.scope) & (SYSTEM_ROOT | SYSTEM)
 
 
 def _boxed(run: Execution) -> Iterator[Effect]:
@@ -547,7 +540,6 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "remove-item": _remove_item,
     "remove-folder": _remove_folder,
     "unlink": lambda run: run.effects(EffectKind.DELETE, map(named, run.operands)),
-    "make-folders": _make_folders,
     "boxed": _boxed,
     "shred": _shred,
     "truncate": lambda run: run.effects(

@@ -202,12 +202,10 @@ def _checkout(run: Execution) -> Iterator[Effect]:
     return iter(())
 
 
-def _bring(run: Execution, source: Word, folder: Word | None = None) -> Word:
+def _bring(run: Execution, source: Word, folder: Word | None = None) -> None:
     """Remember that a repository was copied into a folder, which has its name unless told."""
-    name = Word(source.text.rstrip("/").removesuffix(".git"), known=source.known)
-    copied = folder or _last_part(name)
-    run.fill(copied, Stream(REMOTE))
-    return copied
+    name = Word(source.text.rstrip("/").removesuffix(".git"))
+    run.fill(folder or _last_part(name), Stream(REMOTE))
 
 
 def _sftp(run: Execution) -> Iterator[Effect]:
@@ -259,10 +257,7 @@ def git_traffic(run: Execution) -> Iterator[Effect]:
     """Return what git brings here from an address, or sends there under whatever name."""
     verb, *words = run.operands
     if verb.text == "clone" and words and is_address(words[0].text):
-        folder = _bring(run, *words[:2])
-        is_here = run.invocation.value("-C", "--git-dir", "--work-tree") is None
-        if is_here and not run.invocation.has("--help", "-h"):
-            run.make([folder])
+        _bring(run, *words[:2])
     elif verb.text == "remote" and len(words) > 2 and words[0].text in _NAMES_REMOTE:
         run.store(f".git/remotes/{words[1].text}", Stream(0, words[2].text))
     elif verb.text == "push":

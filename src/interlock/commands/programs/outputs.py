@@ -180,7 +180,7 @@ def _something(run: Execution) -> Stream:
     shown = DECODED if run.stdin.text and not run.stdin.labels & MANY else 0
     # What is typed in reaches what a program prints only where that passes on what it reads.
     passed_on = run.stdin.labels & ~(STAND_IN | TYPED)
-    return Stream(_labels_of_operands(run) | passed_on | shown)
+    return Stream(_labels_of_operands(run) & ~ENDLESS | passed_on | shown)
 
 
 def _echo(run: Execution) -> Stream:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from interlock.commands.shell.provenance import NOTHING, Stream
+from interlock.commands.shell.provenance import Stream
 from interlock.commands.shell.syntax import Tree
 from interlock.commands.shell.words import Word
 from interlock.commands.values.allowance import Budget
@@ -119,8 +119,6 @@ class Scope(msgspec.Struct):
     """`>(...)` substitutions that wait for what is written to them."""
     doubts: dict[str, tuple[Word, ...]] = {}
     """What variables hold if assignments that may not happen do not."""
-    chained: bool = False
-    """Whether what stands behind a command only runs where that has worked."""
     defined: Definitions = _NOTHING_DEFINED
     borrowed: bool = True
     """Whether the definitions are also another's."""
@@ -146,7 +144,6 @@ class Scope(msgspec.Struct):
         """Return the scope of another program: it sees variables, but no functions or aliases."""
         child = self.copy()
         child.defined = _NOTHING_DEFINED
-        child.chained = False
         return child
 
     def own(self) -> Definitions:
@@ -370,14 +367,6 @@ class Scope(msgspec.Struct):
     def fill(self, folder: str, stream: Stream, *, mixed: bool) -> None:
         """Remember where the files of a folder come from; mixed: others were there before."""
         self.folders[self.path(folder)] = Filled(stream, mixed=mixed)
-
-    def make(self, folder: str) -> None:
-        """Remember that this line has made a folder which was not there before."""
-        self.files[f"{self.path(folder)}/."] = NOTHING
-
-    def made(self, folder: str) -> bool:
-        """Whether this line has made the folder."""
-        return f"{self.path(folder)}/." in self.files
 
     def path(self, text: str) -> str:
         """Return a path as seen from the current folder, without `.` and `..`."""
