@@ -151,7 +151,7 @@ _SILENCED = {
     ),
     "setting": (
         'programs = ["tool"]\nunless-settings = ["stage=test"]',
-        "A=1 STAGE=test tool",
+        "STAGE=test tool",
         "does not apply where `STAGE` is `test`",
     ),
     "help": ('programs = ["tool"]', "tool --help", "`--help` only shows what would happen"),
@@ -192,6 +192,22 @@ def test_a_silenced_rule_says_what_kept_it_quiet(conditions: str, line: str, why
     (hit,) = _hits(conditions, line)
 
     assert hit.silenced == why
+
+
+@pytest.mark.parametrize(
+    ("conditions", "line"),
+    [
+        ('programs = ["tool"]', "tool -h"),
+        ('programs = ["tool"]', "tool help"),
+        ('programs = ["tool"]', "tool --version 1.2 rm"),
+        ('programs = ["tool"]\nunless-settings = ["stage=test"]', "STAGE=live tool"),
+        ('programs = ["tool"]\nunless-settings = ["stage=test"]', "STAGE=test DATABASE=x tool"),
+    ],
+)
+def test_a_rule_is_not_silenced_by_what_only_looks_like_it(conditions: str, line: str):
+    (hit,) = _hits(conditions, line)
+
+    assert hit.silenced == ""
 
 
 def test_a_protected_branch_stands_where_a_rule_says_so():

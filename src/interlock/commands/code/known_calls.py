@@ -409,7 +409,7 @@ _CALLS: Final = {
             code.InteractiveConsole.runsource code.InteractiveConsole.push code.interact
             trace.Trace.run bdb.Bdb.run
         revive: pickle.loads pickle.load cloudpickle.loads cloudpickle.load dill.loads dill.load
-            marshal.loads yaml.unsafe_load joblib.load jsonpickle.decode shelve.open
+            yaml.unsafe_load joblib.load jsonpickle.decode shelve.open
         decode: base64.b64decode base64.urlsafe_b64decode base64.standard_b64decode
             base64.b32decode base64.b16decode base64.b85decode base64.a85decode
             base64.decodebytes binascii.a2b_base64 binascii.unhexlify bytes.fromhex

@@ -24,8 +24,8 @@ from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
 
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
-_TELLS_OF_ITSELF: Final = frozenset(("--version", "-version", "-V", "-h", "version", "help"))
-"""Words that ask for no more, where nothing else stands behind the program."""
+_TELLS_OF_ITSELF: Final = frozenset(("--version", "-version"))
+"""Words that ask for no more, where nothing else stands behind the program: `shutdown -h` halts."""
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
 
 
@@ -229,7 +229,9 @@ class Matcher:
         for flag in self.rule.unless_flags:
             if invocation.has(flag):
                 return f"does not apply with `{flag}`"
-        for name, value in command.assignments if self.rule.unless_settings else ():
+        # Another setting beside it may lead elsewhere: `RAILS_ENV=test DATABASE_URL=…`.
+        if self.rule.unless_settings and len(command.assignments) == 1:
+            name, value = command.assignments[0]
             if f"{name}={value.text}".lower() in self.rule.unless_settings:
                 return f"does not apply where `{name}` is `{value.text}`"
         for globs, words in ((self._unless_operands, operands), (self._unless_words, command.argv)):
