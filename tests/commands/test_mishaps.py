@@ -87,6 +87,7 @@ def test_what_a_coprocess_prints_flows_out_of_its_descriptor(line: str):
         ("rm -rf bin obj", ["obj"]),
         ("rm -rf app/bin app/obj", ["app/obj"]),
         ("rm -rf bin", ["bin"]),
+        ("rm -rf $X/bin $X/obj", ["$X/bin", "$X/obj"]),
         ("rm -rf /usr/bin /usr/obj", ["/usr/bin", "/usr/obj"]),
     ],
 )

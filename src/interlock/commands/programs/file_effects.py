@@ -126,8 +126,9 @@ def _remove(run: Execution) -> Iterator[Effect]:
 
 def _goes_with_obj(target: Word, run: Execution) -> bool:
     """Whether it is a folder that a compiler fills: `bin`, beside `obj`."""
-    folder, slash, name = target.text.rpartition("/")
-    if name != "bin" or all(word.text != f"{folder}{slash}obj" for word in run.operands):
+    beside = f"{target.text.removesuffix('bin')}obj"
+    name = target.text.rpartition("/")[2]
+    if not target.known or name != "bin" or all(word.text != beside for word in run.operands):
         return False
     return not run.places.at(target.text, run.scope) & (SYSTEM_ROOT | SYSTEM)
 
