@@ -157,3 +157,29 @@ def test_letters_alone_count_where_chance_made_them():
 
     assert len(SCANNER.scan(f"ConvertTo-SecureString '{secret}' -AsPlainText")) == 1
     assert SCANNER.scan("ConvertTo-SecureString 'DefaultServicePassphrase' -AsPlainText") == []
+
+
+_PUBLIC_BEFORE = (
+    'public_key = "abc"\nsecret_key = "{}"', '{{"publicKey":"abc","secretKey":"{}"}}',
+    "site_key=6Lcab secret_key={}", "PUBLISHABLE_KEY=pk1\nAPI_SECRET={}\n",
+    "public_key: abc\npassword: {}", '# publishable\npassword = "{}"',
+    "encryptedData:\n  a: Zm9v\n---\nstringData:\n  password: {}\n",
+    "spec:\n  encryptedData:\n    a: AgBy3\n  password: {}\n",
+)  # fmt: skip
+_PUBLIC = (
+    'public_key = "{}"', "site-key: {}", 'publishable_key = "{}"',
+    "spec:\n  encryptedData:\n    a: AgBy3\n    password: {}\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("context", _PUBLIC_BEFORE)
+def test_what_is_public_says_nothing_of_what_stands_behind_it(context: str):
+    secret = from_template("[A-Za-z0-9]{18}4Xz", context)
+    text = context.format(secret)
+
+    assert [text[match.start : match.end] for match in SCANNER.scan(text)] == [secret]
+
+
+@pytest.mark.parametrize("context", _PUBLIC)
+def test_what_is_public_by_its_own_name_is_left_alone(context: str):
+    assert SCANNER.scan(context.format(from_template("[A-Za-z0-9]{18}4Xz", context))) == []

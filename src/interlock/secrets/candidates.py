@@ -128,19 +128,22 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
     )
 
 
-_PUBLIC_NAME = re.compile(r"(?i)public[_.\- ]?key|publishable|site[_.\- ]?key")
+_PUBLIC_NAME = re.compile(r"(?i)public[_.\- ]?key|publishable[_.\- ]?|site[_.\- ]?key")
 _REST_OF_NAME = 24
-_SEALED = "encryptedData:"
+_SEALED = re.compile(r"(?m)^([ \t]*)encryptedData:\n(?:\1[ \t][^\n]*\n)*\1[ \t][^\n]*\Z")
 _FARTHEST_SEAL = 600
 
 
 def _is_told_to_be_public(candidate: Candidate) -> bool:
-    """Tell whether the name says so, or what stands before: that it is sealed with a public key."""
+    """Tell whether its own name says so, or that it is an entry sealed with a public key."""
     text, start = candidate.text, candidate.start
-    name = text[max(0, candidate.key_start - _REST_OF_NAME) : start]
+    begin = max(0, candidate.key_start - _REST_OF_NAME)
+    # A name that ends before is that of another value.
+    names = _PUBLIC_NAME.finditer(text, begin, start)
+    before = text[max(0, start - _FARTHEST_SEAL) : start]
     return (
-        _PUBLIC_NAME.search(name) is not None
-        or _SEALED in text[max(0, start - _FARTHEST_SEAL) : start]
+        any(name.end() >= candidate.key_start for name in names)
+        or ("encryptedData:" in before and _SEALED.search(before) is not None)
         or _is_encoded_placeholder(candidate.secret)
     )
 
