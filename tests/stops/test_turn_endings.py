@@ -263,7 +263,11 @@ PASSING = {
     "503 Service Unavailable": 15_000,
     "Overloaded": 15_000,
     "API Error: the server is overloaded, retry in 250 ms": 1_000,
-    "You've hit your usage limit, it resets in 9 hours": 3_600_000,
+    "You've hit your usage limit, it resets in 9 hours": 32_400_000,
+    "You've hit your usage limit. Try again in 3 days 2 hours.": 266_400_000,
+    "Rate limit reached for requests. Please try again in 1m30.5s.": 90_500,
+    "Usage limit exceeded: your limit resets in 90 days": 604_800_000,
+    "Claude usage limit reached. Your limit will reset at 3pm (Europe/Zurich).": 3_600_000,
 }
 
 

@@ -7,6 +7,7 @@ account, is a person's to settle.
 from __future__ import annotations
 
 import re
+from itertools import starmap
 from typing import Final
 
 import msgspec
@@ -15,6 +16,8 @@ _LONGEST: Final = 800
 """A longer message speaks about an error, and is none."""
 _FIRST_MS: Final = 15_000
 _LONGEST_MS: Final = 3_600_000
+"""Also the wait for a limit that is lifted at an hour of the day: there is no clock here."""
+_LONGEST_ASKED_MS: Final = 7 * 86_400_000
 _MOST_DOUBLED: Final = 8
 
 # An error is its first words, and it is not told by somebody: "the API returned 529" is.
@@ -36,7 +39,8 @@ _BEGINS: Final = re.compile(
     r"|unauthori[sz]ed\W*$|(?:your )?credit balance (?:is )?too"
     r"|insufficient (?:credits?|quota|balance|funds)"
     r"|quota exceeded|(?:you've|you have) (?:hit|reached|exceeded) (?:your|the)[\w -]{0,30} limit"
-    r"|(?:claude|5-hour|weekly|your)[\w -]{0,20} limit (?:reached|exceeded|has been reached)"
+    r"|(?:claude|5-hour|daily|weekly|monthly|session|usage|your)[\w -]{0,20} limit "
+    r"(?:reached|exceeded|has been reached)"
     r"|(?:your |the )?(?:api |oauth |access |auth )?(?:key|token|credentials?|session|login)s? "
     r"(?:has |have |is |are )?(?:been )?(?:expired|revoked|invalid)\b"
     r"|econn(?:reset|refused|aborted)|etimedout|socket hang up|fetch failed"
@@ -62,12 +66,19 @@ _PASSES: Final = re.compile(
     r"|stream (?:error|closed|ended|disconnected|interrupted)|usage limit",
     re.IGNORECASE,
 )
-_WAITS: Final = re.compile(
-    r"\b(?:try again|retry|retry-after|wait|resets?)\b[^\d\n]{0,24}?(\d{1,5}(?:\.\d+)?) ?"
-    r"(ms\b|milliseconds?|s\b|sec\w*|m\b|min\w*|h\b|hours?)",
+_SPAN: Final = re.compile(
+    r"(\d{1,6}(?:\.\d+)?) ?(ms|milliseconds?|s|sec\w*|m|min\w*|h|hr?s?|hours?|d|days?)(?![a-z])",
     re.IGNORECASE,
 )
-_UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000}
+_WAITS: Final = re.compile(
+    r"\b(?:try again|retry|retry-after|wait|resets?)\b[^\d\n]{0,24}?"
+    rf"((?:{_SPAN.pattern},? ?(?:and )?)+)",
+    re.IGNORECASE,
+)
+_AT_A_TIME: Final = re.compile(
+    r"\b(?:resets?|try again)\b[^\d\n]{0,24}\d{1,2}(?::\d\d\b| ?[ap]m\b)", re.IGNORECASE
+)
+_UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class ProviderError(msgspec.Struct, frozen=True):
@@ -93,8 +104,15 @@ def provider_error(text: str | None, retries: int) -> ProviderError | None:
 def _delay_ms(said: str, retries: int) -> int:
     """Return how long to wait: as long as it says, or twice as long each time."""
     asked = _WAITS.search(said)
-    if asked is None:
-        return min(_LONGEST_MS, _FIRST_MS << min(retries, _MOST_DOUBLED))
-    unit = asked[2].lower()
+    if asked is not None:
+        spans = _SPAN.findall(asked[1])
+        return max(1_000, min(_LONGEST_ASKED_MS, sum(starmap(_span_ms, spans))))
+    if _AT_A_TIME.search(said):
+        return _LONGEST_MS
+    return min(_LONGEST_MS, _FIRST_MS << min(retries, _MOST_DOUBLED))
+
+
+def _span_ms(number: str, unit: str) -> int:
+    unit = unit.lower()
     factor = 1 if unit.startswith(("ms", "milli")) else _UNITS_MS[unit[0]]
-    return max(1_000, min(_LONGEST_MS, round(float(asked[1]) * factor)))
+    return round(float(number) * factor)
