@@ -79,6 +79,13 @@ def runs_of_a_script(times: int, text: str = NEXT) -> list[Observation]:
         "I am still having some difficulties with the login.",
         "Here is another try after the repeated errors.",
         "I am sorry for the continued confusion.",
+        "The second search did not contain the class either.",
+        "The answer didn't include what the form needs.",
+        "It looks like the helper wasn't defined.",
+        "The package was not yet installed on the runner.",
+        "I apologize for the confusion. Since we can't change the caller, the class has to do it.",
+        "Sorry for my earlier mistake: that method does not exist.",
+        "We are encountering an error here.",
     ],
 )
 def test_words_that_tell_of_a_setback(text: str) -> None:
@@ -107,6 +114,12 @@ def test_words_that_tell_of_a_setback(text: str) -> None:
         "Users have trouble with the login; I read its code.",
         "The difficult part is the parser, continued below.",
         "I apologize for the long list.",
+        "I apologize for the confusion. Let's remove the file first.",
+        "I apologize for the long list, it is not sorted.",
+        "The run did not include any errors.",
+        "The user is experiencing an issue with the login.",
+        "Users are encountering an error on the page.",
+        "The flag is not available on Windows, so the default holds.",
         "",
     ],
 )

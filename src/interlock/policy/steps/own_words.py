@@ -28,7 +28,8 @@ _FEWEST_WORDS: Final = 5
 _HINTS: Final = (
     "try", "still ", "same ", "again", "attempt", "another ", "different ", "alternative ", "luck",
     "persist", "remain", "keep", "could", "unable", "t able", "did", "there ", "encounter",
-    "experienc", "into ", "troubl", "difficult", "continued ", "repeated ",
+    "experienc", "into ", "troubl", "difficult", "continued ", "repeated ", "wasn't ", "weren't ",
+    "was not ", "were not ", "apolog", "sorry",
 )  # fmt: skip
 """One of these is in every message that tells of a setback; most messages hold none."""
 _SORRY: Final = ("apolog", "sorry", "my mistake")
@@ -42,6 +43,7 @@ _RETRY: Final = (
 )
 """Whoever only says so and makes the same call does what was said."""
 # What a program does not do, in the present, is what is to be mended; what did not work was tried.
+# An apology is courtesy, but one that says what is not so owns that the attempt rested on it.
 _WRONG: Final = (
     r"(?:another|different|alternative) (?:approach|way|strategy|attempt|try)\b"
     r"|no luck\b|fail(?:s|ed|ing)? again\b"
@@ -50,13 +52,20 @@ _WRONG: Final = (
     rf"|same (?:{_BAD}|result)\b|{_BAD}s? (?:still )?(?:persist|remain)s?\b"
     r"|keeps? (?:failing|getting|happening)\b"
     r"|(?:i|we) (?:could(?:n't| not)|(?:was|were)(?:n't| not) able|(?:was|were|am|are) unable)\b"
-    r"|did(?:n't| not) (?:work|help|fix|solve|resolve|yield|succeed|find|return|change)\b"
+    r"|did(?:n't| not) (?:work|help|fix|solve|resolve|yield|succeed|find|return|change|contain"
+    r"|include|reveal|provide|match|locate|identify)\b"
     rf"(?! (?:an?y? |other |more |further )*(?:{_BAD}|bug|warning|regression))"
+    r"|(?:was|were)(?:n't| not) (?:\w+ )?(?:installed|available|accessible|defined|found"
+    r"|recogni[sz]ed|supported|accepted|applied)\b"
     r"|(?:seems|appears|looks like)(?: that)? there (?:was|were|has been|(?:is|are) (?:still|no))\b"
     r"|(?:(?:seems|appears)(?: that)? there is|there (?:seems|appears) to be|r[au]n(?:ning)? into"
-    rf"|encounter(?:ed|ing)|experienc(?:ed|ing)) (?:an? |some )?(?:\w+ )?{_BAD}s?\b"
+    r"|(?<!user is )(?<!users are )(?:encounter(?:ed|ing)|experienc(?:ed|ing)))"
+    rf" (?:an? |some )?(?:\w+ )?{_BAD}s?\b"
     r"|(?:i'm|i am|we're|we are) (?:still )?having (?:some )?(?:trouble|difficult(?:y|ies))\b"
     rf"|(?:continued|repeated|persistent) (?:confusion|mistakes?|{_BAD}s?)\b"
+    r"|(?:apologi[sz]e|apologies|sorry) for (?:the|any|my|this) (?:\w+ )?"
+    rf"(?:confusion|misunderstanding|oversight|mistakes?|{_BAD}s?)\b"
+    r"[^\n]{0,120}?(?:\bnot\b|n't\b|\bcannot\b|\bno (?:longer|such)\b)"
 )
 _NOTHING: Final = (
     rf"(?:no (?!(?:\w+ )?(?:{_BAD}|bug|warning)s?\b)(?:\w+ ){{1,3}}|nothing )(?:was|were)"
