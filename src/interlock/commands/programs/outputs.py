@@ -62,6 +62,9 @@ _CREDENTIAL: Final = re.compile(
     r"(?i)(?:\w*_)?(?:TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|(?:ACCESS|SECRET|PRIVATE)_KEY|CREDENTIALS?)"
 )
 """Variables that hold a login by their names."""
+_PICKS_A_PART: Final = tuple(
+    "-f --format -raw --raw -q --quiet --services --images --volumes --profiles --hash".split()
+)
 _KEEPS_THE_PLACE: Final = frozenset(
     "-e -f -L -m -n -P -q -s -v --canonicalize --canonicalize-existing --canonicalize-missing"
     " --logical --no-symlinks --physical --quiet --strip".split()
@@ -74,13 +77,15 @@ def output_of(run: Execution, known: Program) -> Stream:
     if known.picks and run.stdin.labels & ENVIRON:
         labels = _labels_of_operands(run) | run.stdin.labels
         return Stream((labels | PICKED) & ~ENVIRON)
-    if known.prints_logins and _prints_login(run, known.prints_logins):
+    if known.prints_logins and _begins(run, known.prints_logins):
         return Stream(LOGIN)
+    if known.prints_settings and _begins(run, known.prints_settings):
+        return UNSEEN if run.invocation.has(*_PICKS_A_PART) else Stream(LOGIN)
     return OUTPUT_WAYS[known.prints](run)
 
 
-def _prints_login(run: Execution, verbs: Sequence[str]) -> bool:
-    said = " ".join([word.text for word in run.operands[:_VERBS]]) + " "
+def _begins(run: Execution, verbs: Sequence[str]) -> bool:
+    said = " ".join([*(word.text for word in run.operands[:_VERBS]), "$ "])
     return any(said.startswith(f"{verb} ") for verb in verbs)
 
 
@@ -93,6 +98,12 @@ def login_in(words: Sequence[Word]) -> int:
 def _environment(run: Execution) -> Stream:
     named = any(_CREDENTIAL.fullmatch(word.text) for word in run.operands)
     return Stream(LOGIN if named else 0 if run.operands else ENVIRON)
+
+
+def _processes(run: Execution) -> Stream:
+    """`ps auxe`, where no dash stands before the letters, prints the environment of each."""
+    shows_environment = any("e" in word.text for word in run.operands)
+    return Stream(PROCESS | LOGIN if shows_environment else PROCESS)
 
 
 def printf_text(words: Sequence[Word]) -> Stream:
@@ -502,6 +513,7 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "filtered": _filtered,
     "part": _part,
     "processes": lambda _run: Stream(PROCESS),
+    "processes-as-told": _processes,
     "endless": lambda _run: Stream(ENDLESS),
     "backwards": partial(_computed, _backwards),
     "sorted": partial(_computed, _sorted),

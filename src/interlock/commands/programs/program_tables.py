@@ -143,6 +143,7 @@ class Program(_Entry, frozen=True, kw_only=True):
     reaches_out: ReachesOut | None = None
     prints: str = ""
     prints_logins: tuple[str, ...] = ()
+    prints_settings: tuple[str, ...] = ()
     picks: bool = False
     shows: bool = False
     withholds: str = ""

@@ -34,7 +34,8 @@ EMPTY: Final = 2048
 MANY: Final = 4096
 """Names that a search or a wide pattern finds: how many there are, only the run knows."""
 LOGIN: Final = 8192
-"""Printed by a store of logins: to log in with it is what it is for, to send it on is not."""
+"""Printed by a store of logins, or by what may hold one: to log in with it is what it is for, to
+send it on is not."""
 ENDLESS: Final = 16384
 """Never ends by itself: `yes`, `/dev/zero`."""
 PROCESS: Final = 32768
