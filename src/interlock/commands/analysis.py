@@ -88,6 +88,8 @@ def _follow(
         run.run_plain(pipelines, Scope.begun(cwd, project=cwd), outermost)
     else:
         _follow_by_grammar(run, command, cwd, outermost)
+    if run.jobs:
+        _follow_jobs_again(run)
     if _may_be_statement(command):
         from interlock.commands.snippets import follow_statement  # noqa: PLC0415 - heavy, and rare
 
@@ -107,6 +109,22 @@ def _follow_by_grammar(run: Simulation, command: str, cwd: str | None, outermost
         undoes = any(run.programs.of(each.program).files in _UNDOING for each in run.commands)
         besides = ", and it deletes or overwrites" if undoes else ""
         run.give_up(f"it is not a complete shell command{besides}", command, asks=undoes)
+
+
+def _follow_jobs_again(run: Simulation) -> None:
+    """What a job in the background reads may be written only after it began."""
+    noted = (run.commands, run.effects, run.unresolved)
+    met = {(each.kind, each.word, each.labels) for each in run.effects}
+    for job in run.jobs.copy():
+        if job.scope.files == job.files:
+            continue
+        before = [len(each) for each in noted]
+        job.run(job.scope)
+        found = {(each.kind, each.word, each.labels) for each in run.effects[before[1] :]}
+        if found <= met:
+            for each, length in zip(noted, before, strict=True):
+                del each[length:]
+        met |= found
 
 
 def _follow_pieces(run: Simulation, command: str, cwd: str | None, outermost: Frame) -> None:

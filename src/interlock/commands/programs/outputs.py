@@ -62,6 +62,7 @@ _CREDENTIAL: Final = re.compile(
     r"(?i)(?:\w*_)?(?:TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|(?:ACCESS|SECRET|PRIVATE)_KEY|CREDENTIALS?)"
 )
 """Variables that hold a login by their names."""
+_EVERY_NAME: Final = frozenset(("*", "**", "*.*"))
 _PICKS_A_PART: Final = tuple(
     "-f --format -raw --raw -q --quiet --services --images --volumes --profiles --hash".split()
 )
@@ -218,7 +219,13 @@ def _read_by(run: Execution) -> Stream:
 
 
 def _cat(run: Execution) -> Stream:
-    return _filtered(run) if run.invocation.flags - {"-u"} else _read_by(run)
+    printed = _filtered(run) if run.invocation.flags - {"-u"} else _read_by(run)
+    for word in run.operands:
+        every = word.glob and word.text.rpartition("/")[2] in _EVERY_NAME
+        # What was built is there to be handed out.
+        if every and not run.places.at(word.text, run.scope) & SCRATCH:
+            return Stream(printed.labels | ARCHIVE)
+    return printed
 
 
 def _input(run: Execution) -> Stream:
@@ -386,8 +393,8 @@ def _labels_of_operands(run: Execution) -> int:
     labels = labels_of(run.words)
     files = run.scope.files
     for word in run.words:
-        if files and word.text in files:
-            labels |= files[word.text].labels
+        if files and (held := files.get(run.scope.path(word.text))) is not None:
+            labels |= held.labels
         if _may_be_path(word) and run.places.is_credential(run.scope.path(word.text)):
             labels |= SECRET
     return labels

@@ -373,6 +373,14 @@ class Scope(msgspec.Struct):
         return normal_path(text, self.cwd)
 
 
+class Job(NamedTuple):
+    """What was sent to the background, and what was known of files when it began."""
+
+    run: Callable[[Scope], Stream]
+    scope: Scope
+    files: dict[str, Stream]
+
+
 Capture = Callable[[Function | str, Scope], Stream]
 """Runs the commands of a substitution and returns what they print."""
 

@@ -13,7 +13,7 @@ from interlock.commands.shell.assignment import Assignment
 from interlock.commands.shell.command import Frame, SimpleCommand, Unresolved
 from interlock.commands.shell.plain_lines import plain_pipelines
 from interlock.commands.shell.provenance import NOTHING, UNSEEN, Stream, joined
-from interlock.commands.shell.scope import Function, Scope, Shell
+from interlock.commands.shell.scope import Function, Job, Scope, Shell
 from interlock.commands.shell.syntax import (
     WORD_KINDS,
     Tree,
@@ -45,6 +45,7 @@ class Walker(ABC):
 
     def __init__(self, *, nesting: int, longest: int, budget: Budget) -> None:
         self.unresolved: list[Unresolved] = []
+        self.jobs: list[Job] = []
         self._showing: frozenset[str] = frozenset()  # programs that print what flows in
         self.budget = budget
         self._nesting = nesting
@@ -97,8 +98,6 @@ class Walker(ABC):
         self, pipelines: Sequence[Sequence[SimpleCommand]], scope: Scope, frame: Frame
     ) -> Stream:
         """Follow pipelines that were read without the grammar."""
-        if len(pipelines) == 1:
-            return self._run_plain_pipeline(pipelines[0], scope, frame)
         return joined([self._run_plain_pipeline(each, scope, frame) for each in pipelines])
 
     def _run_plain_pipeline(
@@ -188,16 +187,16 @@ class Walker(ABC):
     def _sequence(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Statements one after the other; `&` sends the one before it to the background."""
         printed: list[Stream] = []
-        children = node.children
-        for index, child in enumerate(children):
+        for child, behind in zip(node.children, [*node.children[1:], None], strict=False):
             if child.type == "file_redirect":
                 printed.append(self._bare_read(tree, child, scope, frame))
-            elif child.is_named:
-                background = index + 1 < len(children) and children[index + 1].type == "&"
-                inner = frame.in_background() if background else frame
+            elif behind is not None and behind.type == "&":
                 # What runs in the background is a shell of its own.
-                inside = scope.copy() if background else scope
-                printed.append(self.run(tree, child, inside, inner))
+                job = partial(self.run, tree, child, frame=frame.in_background())
+                self.jobs.append(Job(job, scope.copy(), scope.files.copy()))
+                printed.append(job(scope.copy()))
+            elif child.is_named:
+                printed.append(self.run(tree, child, scope, frame))
         return joined(printed) if printed else NOTHING
 
     def _bare_read(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
