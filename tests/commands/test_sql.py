@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.commands.snippets import mongo_operations_in, redis_operations_in
+from interlock.commands.code.store_calls import mongo_operations_in, redis_operations_in
 from interlock.commands.sql.sql_script import holds_sql, looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlOperation
 

@@ -74,6 +74,7 @@ from interlock.commands.shell.provenance import (
     UNKNOWN_FILE,
     UNSEEN,
     Stream,
+    joined,
     part_of,
     written,
 )
@@ -152,7 +153,7 @@ class Simulation(Walker):
         """Resolve a simple command, note what it does, and return what it prints."""
         self.budget.statement()
         if simple.redirects or simple.stdin is not None:
-            frame = self._fed(simple, scope, frame)
+            frame = self.fed(simple, scope, frame)
         if not simple.argv:
             for name, value in simple.assignments:
                 scope.assign(name, value, maybe=frame.maybe)
@@ -449,12 +450,10 @@ class Simulation(Walker):
                 kind = EffectKind.APPEND if each.appends else EffectKind.OVERWRITE
                 place = self.places.at(each.written, scope)
                 self.effects.append(Effect(kind, literal(each.written), command, place))
-                self.keep_part(each.written, command, scope)
-
-    def keep_part(self, name: str, command: Command, scope: Scope) -> None:
-        """Remember that a file holds something of what flows in, though not what."""
-        if command.frame.stdin.text:
-            scope.files[scope.path(name)] = part_of(command.frame.stdin)
+                read = joined([command.frame.stdin, *scope.held_in(command.invocation.operands)])
+                if read.text or read.labels:
+                    # It holds something of what flows in, though not what.
+                    scope.files[scope.path(each.written)] = part_of(read)
 
     def note(self, program: str, words: list[str], command: Command) -> None:
         """Note a command that another one would run, without following it further."""
@@ -511,11 +510,11 @@ class Simulation(Walker):
             text=text,
         )
 
-    def _fed(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Frame:
+    def fed(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Frame:
         """Return the frame with what the redirections let flow in."""
         stdin = simple.stdin
         for redirect in simple.redirects:
-            if redirect.operator in {"<", "<&"} and redirect.descriptor in {"", "0"}:
+            if redirect.flows_in:
                 stdin = self._read(redirect, simple, scope, frame)
         if stdin is None:
             return frame

@@ -1,30 +1,40 @@
-"""Code and SQL that a command is given to run, and stores without SQL: what they do, in effects."""
+"""Code, SQL and other queries that a command is given to run: what they do, in effects."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from interlock.commands.code.call_effects import effects_in, looks_like_code
-from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
-from interlock.commands.code.code_values import Call
 from interlock.commands.code.known_calls import CallKind, CodeEffect
+from interlock.commands.code.store_calls import mongo_operations_in, redis_operations_in
 from interlock.commands.console_scripts import follow_escapes
 from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.execution import counted
-from interlock.commands.programs.places import CREDENTIAL, OWN, TEMP
+from interlock.commands.programs.places import OWN, TEMP
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
 from interlock.commands.run_time_programs import may_decide
 from interlock.commands.shell.command import Command, Effect, EffectKind
-from interlock.commands.shell.provenance import DECODED, REMOTE, UNSEEN, Stream
+from interlock.commands.shell.provenance import (
+    ARCHIVE,
+    DECODED,
+    ENVIRON,
+    LOGIN,
+    PICKED,
+    REMOTE,
+    SECRET,
+    UNSEEN,
+    Stream,
+    joined,
+)
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
-from interlock.commands.sql.sql_verbs import Found, SqlKind, SqlOperation
+from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
 
 _EMBEDDED: Final = frozenset(("sqlite3", "sqlite", "duckdb"))
 _BEFORE: Final = ("-cmd", "-init")
@@ -116,7 +126,7 @@ def _run_interpreter(
             # `ruby -run -e rm -- -rf x`: a library of commands.
             simulation.run_words([code, *operands], command, scope)
     if codes or command.invocation.has("-m"):
-        return Stream(stdin.labels)
+        return Stream(joined([stdin, *scope.held_in(operands)]).labels)
     source = operands[0] if operands and operands[0].text != "-" else None
     if source is None and stdin.text is None and may_decide(operands):
         simulation.give_up("it runs what another command prints", command.text, asks=True)
@@ -365,10 +375,13 @@ def _follow_code(
             _follow_effect(simulation, effect, command, scope)
         elif effect.target:
             _note_on_file(simulation, effect, command, scope, is_chosen=is_chosen)
-    if _sends_secrets(simulation, effects, scope):
-        simulation.note("code", ["send-secret"], command)
     kinds = {effect.kind for effect in effects}
-    if CallKind.FETCH in kinds and kinds & {CallKind.EVAL, CallKind.REVIVE}:
+    held = _held_by_code(simulation, effects, command, scope)
+    if CallKind.SEND in kinds and held & _SECRETS:
+        simulation.note("code", ["send-secret"], command)
+    elif CallKind.SEND in kinds and held & LOGIN:
+        simulation.note_effect(EffectKind.SEND, unknown("what it reads"), LOGIN, command)
+    if held & REMOTE and kinds & {CallKind.EVAL, CallKind.REVIVE}:
         simulation.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
 
 
@@ -457,127 +470,24 @@ def _run_words(simulation: Simulation, effect: CodeEffect, command: Command, sco
     simulation.run_words(words, command, scope, text=effect.excerpt)
 
 
-def _sends_secrets(simulation: Simulation, effects: list[CodeEffect], scope: Scope) -> bool:
-    """Whether a snippet both reads what is secret and sends something."""
-    kinds = {effect.kind for effect in effects}
-    if CallKind.SEND not in kinds:
-        return False
-    return CallKind.ENV_DUMP in kinds or any(
-        simulation.places.at(effect.target, scope) & CREDENTIAL
-        for effect in effects
-        if effect.kind is CallKind.READ
-    )
+_SECRETS: Final = SECRET | ENVIRON
+_CARRIED: Final = _SECRETS | PICKED | LOGIN | ARCHIVE | REMOTE
+_WRITES: Final = (CallKind.OVERWRITE, CallKind.APPEND)
 
 
-_MONGO: Final = {
-    name: (kind, thing)
-    for kind, thing, names in (
-        (SqlKind.DROP, "database", "dropDatabase"),
-        (SqlKind.DROP, "collection", "drop dropCollection"),
-        (SqlKind.DROP, "index", "dropIndex dropIndexes"),
-        (SqlKind.DROP, "user", "dropUser dropAllUsers"),
-        (SqlKind.DROP, "role", "dropRole"),
-        (SqlKind.DELETE_SOME, "collection", "deleteMany deleteOne findOneAndDelete remove"),
-        (SqlKind.UPDATE_SOME, "collection", "updateMany"),
-        (SqlKind.SHUTDOWN, "server", "shutdownServer"),
-    )
-    for name in names.split()
-}
-_MONGO_FILTERED: Final = frozenset({"deleteMany", "remove", "updateMany"})
-_EVERYTHING: Final = {
-    SqlKind.DELETE_SOME: SqlKind.DELETE_ALL,
-    SqlKind.UPDATE_SOME: SqlKind.UPDATE_ALL,
-}
-_MONGO_COMMANDS: Final = {
-    "dropDatabase": SqlKind.DROP,
-    "drop": SqlKind.DROP,
-    "shutdown": SqlKind.SHUTDOWN,
-}
-_FIRST_KEY: Final = r"\{\s{0,20}['\"]?(\w{1,40})['\"]?\s{0,20}:"
-_REDIS: Final = {
-    "FLUSHALL": (SqlKind.DELETE_ALL, "server"),
-    "FLUSHDB": (SqlKind.DELETE_ALL, "database"),
-    "DEL": (SqlKind.DELETE_SOME, "key"),
-    "UNLINK": (SqlKind.DELETE_SOME, "key"),
-    "SHUTDOWN": (SqlKind.SHUTDOWN, "server"),
-    "DEBUG": (SqlKind.ADMIN, "server"),
-    "SLAVEOF": (SqlKind.ADMIN, "server"),
-    "REPLICAOF": (SqlKind.ADMIN, "server"),
-    "CONFIG SET": (SqlKind.ADMIN, "server"),
-    "CONFIG REWRITE": (SqlKind.ADMIN, "server"),
-    "SCRIPT FLUSH": (SqlKind.DROP, "script"),
-    "FUNCTION FLUSH": (SqlKind.DROP, "function"),
-    "FUNCTION DELETE": (SqlKind.DROP, "function"),
-    "CLUSTER RESET": (SqlKind.ADMIN, "server"),
-    "ACL DELUSER": (SqlKind.DROP, "user"),
-    "XGROUP DESTROY": (SqlKind.DROP, "group"),
-    "MODULE LOAD": (SqlKind.EXECUTE, "module"),
-}
-_WRITES_A_FILE: Final = frozenset({"dir", "dbfilename"})
-_SCRIPTS: Final = frozenset({"EVAL", "EVAL_RO"})
-_SCRIPT_CALLS: Final = frozenset({"redis.call", "redis.pcall"})
-
-
-def mongo_operations_in(js: str) -> list[SqlOperation]:
-    """Return what a script for `mongosh` would do to the databases it reaches."""
-    found: list[SqlOperation] = []
-    for call in calls_in(js, Language.JAVASCRIPT):
-        root, _, method = call.callee.partition(".")
-        if root == "db":
-            found.extend(_mongo_operations(call, method))
-    return found
-
-
-def redis_operations_in(words: Sequence[str]) -> list[SqlOperation]:
-    """Return what a command of Redis would do; the words stand without the client's options."""
-    command = words[0].split() if len(words) == 1 else list(words)
-    if not command:
-        return []
-    if command[0].upper() in _SCRIPTS:
-        return list(_script_operations(command[1] if len(command) > 1 else ""))
-    return list(_redis_operations(command))
-
-
-def _mongo_operations(call: Call, path: str) -> Found:
-    owner, _, method = path.rpartition(".")
-    own = call.own
-    if method in {"runCommand", "adminCommand"} and own:
-        yield from _mongo_command(own[0].text)
-        return
-    if method not in _MONGO:
-        return
-    kind, thing = _MONGO[method]
-    if method in _MONGO_FILTERED and (not own or own[0].text.replace(" ", "") == "{}"):
-        kind = _EVERYTHING[kind]
-    target = call.arguments[0].text if call.method else owner
-    if not target and own and own[0].literal:
-        target = own[0].text
-    yield SqlOperation(kind, target, thing)
-
-
-def _mongo_command(document: str) -> Found:
-    found = re.match(_FIRST_KEY, document)
-    kind = _MONGO_COMMANDS.get(found[1]) if found else None
-    if kind is not None:
-        yield SqlOperation(kind, "", "database")
-
-
-def _redis_operations(command: Sequence[str]) -> Found:
-    for length in (1, 2):
-        verb = " ".join(command[:length]).upper()
-        if verb in _REDIS:
-            kind, thing = _REDIS[verb]
-            given = command[length:]
-            if kind is SqlKind.DELETE_SOME and (len(given) > 1 or "$" in "".join(given)):
-                thing = "keys"
-            if verb == "CONFIG SET" and given and given[0].lower() in _WRITES_A_FILE:
-                kind = SqlKind.FILE_WRITE
-            yield SqlOperation(kind, " ".join(given), thing)
-            return
-
-
-def _script_operations(script: str) -> Found:
-    for call in calls_in(script, Language.LUA):
-        words = [argument.text for argument in call.arguments]
-        if call.callee in _SCRIPT_CALLS and words:
-            yield from _redis_operations(words)
+def _held_by_code(
+    simulation: Simulation, effects: list[CodeEffect], command: Command, scope: Scope
+) -> int:
+    """Return where what a snippet reads comes from; the files that it writes hold that."""
+    labels = command.frame.stdin.labels & _CARRIED
+    for effect in effects:
+        if effect.kind is CallKind.READ:
+            labels |= simulation.places.stream(literal(effect.target), scope).labels & _CARRIED
+        elif effect.kind is CallKind.ENV_DUMP:
+            labels |= ENVIRON
+        elif effect.kind is CallKind.FETCH:
+            labels |= REMOTE
+    for effect in effects:
+        if labels and effect.kind in _WRITES and effect.target:
+            scope.files[scope.path(effect.target)] = Stream(labels)
+    return labels

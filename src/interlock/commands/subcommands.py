@@ -83,6 +83,7 @@ _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 _OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
 _NOT_SHOWN: Final = REMOTE | DECODED
 _ALL: Final = "*\n"
+_ARGUMENT_FILE: Final = frozenset(("-a", "--arg-file"))
 
 
 def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -91,11 +92,13 @@ def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream
     options = command.argv[1 : len(command.argv) - len(words)]
     if any(re.match(_XARGS_ASKS, word.text) for word in options):
         command = _asked(command)
+    file = next((word for before, word in pairwise(options) if before.text in _ARGUMENT_FILE), None)
+    fed = command.frame.stdin if file is None else simulation.places.stream(file, scope)
     if not words:
-        return Stream(command.frame.stdin.labels, command.frame.stdin.text)
+        return Stream(fed.labels, fed.text)
     if placeholder and divider is None:
         divider = "\n"
-    arguments = _arguments_from(command.frame.stdin, divider)
+    arguments = _arguments_from(fed, divider)
     if not placeholder or not any(placeholder in word.text for word in words):
         return simulation.run_words([*words, *arguments], command, scope, via="xargs")
     printed: Stream = UNSEEN
@@ -288,6 +291,9 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
     marks = (index for index, word in enumerate(words) if word.text in {":::", ":::+", "::::"})
     split = next(marks, len(words))
     template = words[:split]
+    if not words:
+        # Each line that flows in is a command.
+        simulation.note_execution(STANDARD_INPUT, command.frame.stdin.labels, command)
     arguments = [word for word in words[split + 1 :] if not word.text.startswith(":::")]
     if not arguments:
         arguments = _arguments_from(command.frame.stdin, "\n")

@@ -33,13 +33,16 @@ _BARE_TRUNCATE: Final = r"(?i)\s{0,99}truncate\s{1,99}[^\s-]"
 _PRINTERS: Final = frozenset(
     "print pprint pprint.pprint json.dumps console.log console.dir JSON.stringify puts p pp"
     " var_dump print_r var_export sys.stdout.write process.stdout.write Object.entries"
-    " requests.post str repr".split()
+    " str repr http_build_query".split()
 )
 _ENVIRONMENTS: Final = frozenset(
     "os.environ dict(os.environ) os.environ.copy() os.environ.items() process.env ENV ENV.to_h"
-    " ENV.to_a %ENV $_ENV $_SERVER getenv() os.Environ() Sys.getenv() *os.environ.items()"
+    " ENV.to_a %ENV $_ENV $_SERVER getenv() os.Environ() Sys.getenv()"
     " Object.entries(process.env) {...process.env}".split()
 )
+_AROUND_A_VALUE: Final = r"^(?:\w+=)?[\\*]*|(?:\.to_s|\.inspect|\.to_json|\.to_yaml)$"
+"""The name of an argument, how it is passed, and the text that it becomes."""
+_TALKS: Final = (CallKind.SEND, CallKind.FETCH)
 _OTHER_WORDS: Final = frozenset(
     "qx require __import__ import_module getattr Reflect environ env ENV _ENV _SERVER getenv"
     " Buffer methodcaller".split()
@@ -173,7 +176,7 @@ def _effects(call: Call, known: Known | None) -> Iterator[CodeEffect]:
         yield effect(CallKind.SQL, call, query)
     elif deletes_remotely(call):
         yield effect(CallKind.VENDOR_DELETE, call, call.own[0] if call.own else CodeArgument(""))
-    if call.callee in _PRINTERS:
+    if call.callee in _PRINTERS or (known is not None and known.kind in _TALKS):
         yield from _environment_shown(call)
 
 
@@ -254,7 +257,7 @@ def _passed_on(call: Call, known: Mapping[str, Known]) -> Iterator[CodeEffect]:
 
 def _environment_shown(call: Call) -> Iterator[CodeEffect]:
     for argument in call.arguments:
-        if not argument.literal and argument.text in _ENVIRONMENTS:
+        if not argument.literal and re.sub(_AROUND_A_VALUE, "", argument.text) in _ENVIRONMENTS:
             yield effect(CallKind.ENV_DUMP, call, argument)
 
 

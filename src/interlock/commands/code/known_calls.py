@@ -200,6 +200,11 @@ def _to(call: Call, known: Known) -> Iterator[CodeEffect]:
     yield effect(CallKind.OVERWRITE, call, _at(call, 1), recursive=known.recursive)
 
 
+def _download(call: Call, _known: Known) -> Iterator[CodeEffect]:
+    yield effect(CallKind.FETCH, call, _at(call, 0))
+    yield effect(CallKind.OVERWRITE, call, _at(call, 1))
+
+
 def _move(call: Call, _known: Known) -> Iterator[CodeEffect]:
     yield from _targets(call, CallKind.MOVE, _at(call, 0))
     yield effect(CallKind.OVERWRITE, call, _at(call, 1))
@@ -358,6 +363,7 @@ _KNOWN: Final = {
     "run-program": Known(CallKind.ARGV, _program),
     "send": Known(CallKind.SEND, _one),
     "fetch": Known(CallKind.FETCH, _one),
+    "download": Known(CallKind.FETCH, _download),
     "request": Known(CallKind.FETCH, _request),
     "evaluate": Known(CallKind.EVAL, _code),
     "run-file": Known(CallKind.FETCH, _remote_code),
@@ -374,7 +380,7 @@ _CALLS: Final = {
         delete: os.remove os.unlink os.rmdir Path.unlink Path.rmdir
         delete-tree: shutil.rmtree os.removedirs
         write: Path.write_text Path.write_bytes os.truncate
-        write-second: os.symlink os.link urllib.request.urlretrieve
+        write-second: os.symlink os.link
         read: Path.read_text Path.read_bytes linecache.getlines
         open: open io.open codecs.open Path.open gzip.open os.open
         copy: shutil.copy shutil.copy2 shutil.copyfile
@@ -400,7 +406,8 @@ _CALLS: Final = {
             smtplib.SMTP.send_message smtplib.SMTP_SSL.sendmail ftplib.FTP.storbinary
             aiohttp.ClientSession.post aiohttp.ClientSession.put
         fetch: requests.get requests.head httpx.get requests.Session.get httpx.Client.get
-            wget.download urllib.request.urlretrieve aiohttp.ClientSession.get
+            aiohttp.ClientSession.get
+        download: urllib.request.urlretrieve wget.download
         request: urllib.request.urlopen urllib.request.Request requests.request httpx.request
             http.client.HTTPConnection.request http.client.HTTPSConnection.request
         evaluate: exec eval cProfile.run cProfile.runctx profile.run profile.runctx pdb.run
@@ -489,11 +496,12 @@ _CALLS: Final = {
         open-handle: open sysopen
         copy: copy cp File.Copy.copy File.Copy.cp
         move: move mv rename File.Copy.move File.Copy.mv
+        download: getstore mirror
         write-second: symlink link
         permit-second: chmod
         permit-third: chown
         run-words: system exec ` open3 IPC.Open3.open3 open2
-        fetch: LWP.Simple.get get getstore mirror
+        fetch: LWP.Simple.get get
         evaluate: eval
         decode: decode_base64 MIME.Base64.decode_base64 uncompress inflate
         kill-second: kill

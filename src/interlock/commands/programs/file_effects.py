@@ -23,6 +23,7 @@ from interlock.commands.programs.execution import (
 from interlock.commands.programs.network_effects import NETWORK_WAYS, git_traffic, is_remote
 from interlock.commands.programs.outputs import (
     Archive,
+    output_of,
     packed_labels,
     python_archive,
     seven_zip,
@@ -39,9 +40,11 @@ from interlock.commands.shell.provenance import (
     DECODED,
     EMPTY,
     ENDLESS,
+    ENVIRON,
     LOGIN,
     MANY,
     NOTHING,
+    PICKED,
     REMOTE,
     SECRET,
     TYPED,
@@ -86,7 +89,8 @@ _FILE_ENDINGS: Final = frozenset(
     " html css pdf png jpg svg ini cfg conf sh map whl jar exe".split()
 )
 
-_FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN
+_PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz", ".zst")
+_FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN | ENVIRON | PICKED | ARCHIVE
 """What is true of everything that is made of something."""
 
 
@@ -99,8 +103,12 @@ def effects_of(run: Execution, known: Program) -> list[Effect]:
         effects.extend(FILE_WAYS[known.files](run))
     if known.network:
         effects.extend(NETWORK_WAYS[known.network](run))
-    elif not run.invocation.flags.isdisjoint(OUTPUT_OPTIONS):
-        effects.extend(run.effects(EffectKind.OVERWRITE, told_outputs(run, known)))
+    if not run.invocation.flags.isdisjoint(OUTPUT_OPTIONS):
+        if not known.network:
+            effects.extend(run.effects(EffectKind.OVERWRITE, told_outputs(run, known)))
+        if labels := output_of(run, known).labels & _FOLLOWS:
+            for word in run.invocation.all_values(*OUTPUT_OPTIONS):
+                run.store(word.text, Stream(labels))
     if known.reads:
         effects.extend(credential_reads(run, known))
     return effects
@@ -447,11 +455,13 @@ def _archived(archive_of: Callable[[Command], Archive], run: Execution) -> Itera
 
 
 def _unpacked(run: Execution) -> Iterator[Effect]:
-    """`gunzip a.gz` leaves `a`, which is from where `a.gz` is."""
+    """`gunzip a.gz` leaves `a`, which is from where `a.gz` is, and `gzip a` the other way round."""
     for word in run.operands:
         labels = run.file(word).labels & _FOLLOWS
         if labels:
             run.store(word.text.rpartition(".")[0], Stream(labels))
+            for ending in _PACKED_ENDINGS:
+                run.store(f"{word.text}{ending}", Stream(labels))
     return run.effects(EffectKind.OVERWRITE, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -17,10 +18,12 @@ from interlock.commands.values.addresses import ELSEWHERE, FORGE, LOCAL, NEIGHBO
 _CURL_DATA: Final = (
     "-d --data --data-binary --data-ascii --data-urlencode --json -F --form -T --upload-file"
 ).split()
+_NAMES_A_FILE: Final = r"(?:@|[^@<]*=[@<])([^;,]*)"
 _NETWORKS: Final = ("TCP", "UDP", "SSL", "OPENSSL", "VSOCK", "DCCP", "SCTP", "SOCKS", "PROXY")
 _CHECKOUTS: Final = frozenset(("checkout", "co", "export", "clone", "branch"))
 _PUTS: Final = frozenset(("put", "mput", "reput"))
 _HANDS_OVER: Final = frozenset(("send", "upload", "tx"))
+_GIVES_AWAY: Final = (["gist", "create"], ["release", "upload"])
 _NAMES_REMOTE: Final = frozenset(("add", "set-url"))
 _NO_FORGE: Final = ELSEWHERE - {FORGE}
 _STANDARD_INPUT: Final = frozenset(("-", ".", "/dev/stdin"))
@@ -90,11 +93,11 @@ def _fetched(run: Execution, url: Word, output: Word | None) -> Iterator[Effect]
 
 
 def _posted(value: Word, run: Execution) -> int:
-    """Return the labels of what `@file`, `name=@file` or `@-` stands for."""
-    before, at, rest = value.text.partition("@")
-    if not at or (before and not before.endswith("=")):
+    """Return the labels of what `@file`, `name=@file`, `name=<file` or `@-` stands for."""
+    found = re.match(_NAMES_A_FILE, value.text)
+    if found is None:
         return value.labels | login_in([value])
-    name = rest.partition(";")[0].partition(",")[0]
+    name = found[1]
     known = value.known or "$" not in name
     return value.labels | _stream(Word(name, known), run).labels
 
@@ -109,6 +112,8 @@ def _stdin_sender(run: Execution) -> Iterator[Effect]:
     for word in run.words:
         if word.text.startswith("@"):
             labels |= run.file(word.tail(1)).labels
+    for word in run.invocation.all_values("-a", "-A", "--attach"):
+        labels |= run.file(word).labels
     if labels and run.operands:
         yield _sent(run, run.operands[0], labels)
 
@@ -146,7 +151,7 @@ def _copier(run: Execution) -> Iterator[Effect]:
     if not sources:
         return
     if not is_remote(destination.text):
-        _received([word for word in sources if is_remote(word.text)], destination, run)
+        _received(sources, destination, run)
         return
     recursive = run.invocation.has("-r", "-a", "--recursive", "--archive", "--dirs")
     recursive = recursive or any(source.text.endswith(("/", ".")) for source in sources)
@@ -163,27 +168,31 @@ def _copier(run: Execution) -> Iterator[Effect]:
 
 
 def _received(sources: list[Word], destination: Word, run: Execution) -> None:
-    """Remember that a file, or all of a folder, has come from another machine."""
+    """Remember where a file, or all of a folder, has come from: another machine, say."""
+    labels = 0
     for source in sources:
-        run.store(destination.text, Stream(REMOTE))
-        inside = Word(f"{destination.text.rstrip('/')}/{_last_part(source).text}")
-        run.store(inside.text, Stream(REMOTE))
-        run.fill(inside, Stream(REMOTE))
-    if sources and run.scope.path(destination.text) != run.scope.path("."):
-        run.fill(destination, Stream(REMOTE))
+        stream = Stream(REMOTE if is_address(source.text) else run.file(source).labels)
+        if stream.labels:
+            run.store(destination.text, stream)
+            inside = Word(f"{destination.text.rstrip('/')}/{_last_part(source).text}")
+            run.store(inside.text, stream)
+            run.fill(inside, stream)
+        labels |= stream.labels
+    if labels and run.scope.path(destination.text) != run.scope.path("."):
+        run.fill(destination, Stream(labels))
 
 
 def _bucket(run: Execution) -> Iterator[Effect]:
-    """`aws s3 cp`, `gsutil cp`, `rclone copy`: files from a store come from another machine."""
-    remote = [word for word in run.operands if is_address(word.text)]
-    destination = run.operands[-1] if run.operands else Word("")
-    if remote and not is_address(destination.text):
-        _received(remote, destination, run)
-    return iter(())
+    """`aws s3 cp`, `gsutil cp`, `rclone copy`: files from a store, or to one."""
+    *sources, destination = run.operands or [Word("")]
+    if is_address(destination.text):
+        yield from _sent_files(run, destination, sources)
+    else:
+        _received([word for word in sources if is_address(word.text)], destination, run)
 
 
 def _gh(run: Execution) -> Iterator[Effect]:
-    """`gh repo clone` and `gh release download` bring folders and files."""
+    """`gh repo clone` and `gh release download` bring folders and files, others send some."""
     verbs, others = [word.text for word in run.operands[:2]], run.operands[2:]
     if verbs[1:] == ["clone"] and others:
         _bring(run, *others[:2])
@@ -191,7 +200,8 @@ def _gh(run: Execution) -> Iterator[Effect]:
         run.fill(run.invocation.value("-D", "--dir"), Stream(REMOTE))
         for word in run.invocation.all_values("-O", "--output", "-p", "--pattern"):
             run.store(word.text, Stream(REMOTE))
-    return iter(())
+    elif verbs in _GIVES_AWAY:
+        yield from _sent_files(run, run.operands[0], others)
 
 
 def _checkout(run: Execution) -> Iterator[Effect]:
@@ -209,18 +219,22 @@ def _bring(run: Execution, source: Word, folder: Word | None = None) -> None:
 
 
 def _sftp(run: Execution) -> Iterator[Effect]:
-    """`sftp host:file place` fetches; what flows in says what else goes where."""
+    """`sftp host:file place` fetches; what flows in, or is told, says what else goes where."""
     source, *others = run.operands or [Word("")]
     if source.text.partition(":")[2]:
         _received([source], others[0] if others else Word("."), run)
+    told = [run.stdin.text or "", *(each.text for each in run.invocation.all_values("-c", "-e"))]
+    lines = [line.split() for line in re.split(r"[\n;]", "\n".join(told))]
+    files = [Word(name) for line in lines if line[:1] and line[0] in _PUTS for name in line[1:]]
+    yield from _sent_files(run, source, files)
+
+
+def _sent_files(run: Execution, target: Word, files: Sequence[Word]) -> Iterator[Effect]:
     labels = run.stdin.labels
-    for line in (run.stdin.text or "").splitlines():
-        verb, _, name = line.strip().partition(" ")
-        if verb in _PUTS:
-            for file in name.split():
-                labels |= run.file(Word(file)).labels
+    for file in files:
+        labels |= run.file(file).labels
     if labels:
-        yield _sent(run, source, labels)
+        yield _sent(run, target, labels)
 
 
 def _openssl(run: Execution) -> Iterator[Effect]:
@@ -233,11 +247,7 @@ def _handed_over(run: Execution) -> Iterator[Effect]:
     """`wormhole send file`: whoever has the code word fetches it."""
     verb, *files = run.operands or [Word("")]
     if verb.text in _HANDS_OVER:
-        labels = run.stdin.labels
-        for file in files:
-            labels |= run.file(file).labels
-        if labels:
-            yield _sent(run, files[0] if files else verb, labels)
+        yield from _sent_files(run, files[0] if files else verb, files)
 
 
 def is_address(text: str) -> bool:

@@ -315,7 +315,9 @@ def _git(run: Execution) -> Stream:
         return Stream(STAND_IN, ".")
     if verb == "ls-files":
         return _names(run, run.operands[1:])
-    return Stream(ARCHIVE if verb == "archive" else _labels_of_operands(run))
+    if verb == "archive":
+        return Stream(REMOTE if run.invocation.has("--remote") else ARCHIVE)
+    return Stream(_labels_of_operands(run))
 
 
 def _names(run: Execution, given: Sequence[Word]) -> Stream:

@@ -26,6 +26,11 @@ class Redirect(msgspec.Struct, frozen=True, gc=False):
     target: Word
 
     @property
+    def flows_in(self) -> bool:
+        """Whether what lies there is what the command reads."""
+        return self.operator in {"<", "<&"} and self.descriptor in {"", "0"}
+
+    @property
     def takes_output(self) -> bool:
         """Whether what the command prints goes there."""
         return self.writes and self.descriptor in {"", "1"}

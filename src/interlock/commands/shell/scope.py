@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -363,6 +363,10 @@ class Scope(msgspec.Struct):
             if inside and not (filled.mixed and _looks_own(inside)):
                 return filled.stream
         return None
+
+    def held_in(self, words: Iterable[Word]) -> list[Stream]:
+        """Return what lies in those files that this line wrote or fetched."""
+        return [self.files[path] for word in words if (path := self.path(word.text)) in self.files]
 
     def fill(self, folder: str, stream: Stream, *, mixed: bool) -> None:
         """Remember where the files of a folder come from; mixed: others were there before."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -22,6 +22,7 @@ from interlock.commands.shell.syntax import (
     part,
     parts_of_list,
     unfolded,
+    with_ends,
 )
 from interlock.commands.shell.words import Word, literal, may_run, unknown, without_hidden
 from interlock.commands.values.allowance import Budget
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from interlock.commands.shell.expansion import Expander
 
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
-_BEFORE_A_CUT: Final = WORD_KINDS | {"command_name"}
 _MAX_SHOWN: Final = 20_000
 _MAX_ROUNDS: Final = 256
 """How many values a loop is followed with, one by one."""
@@ -54,6 +54,10 @@ class Walker(ABC):
     @abstractmethod
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
+
+    @abstractmethod
+    def fed(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Frame:
+        """Return the frame with what the redirections let flow in."""
 
     @abstractmethod
     def note_assignment(
@@ -133,7 +137,7 @@ class Walker(ABC):
         found = expander.redirections(nodes, tree.text(function.node))
         for earlier in scope.with_doubts(expander.doubtful):
             self.run_body(function, earlier, frame)
-        printed = self.run(tree, body, scope, frame.deeper())
+        printed = self.run(tree, body, scope, self._group_fed(found, scope, frame).deeper())
         self._store(found, printed, scope, frame)
         return printed
 
@@ -285,14 +289,19 @@ class Walker(ABC):
         elif body.type == "command":
             printed = self._command(tree, body, scope, inner, found)
         else:
-            printed = self.run(tree, body, scope, inner)
+            printed = self.run(tree, body, scope, self._group_fed(found, scope, inner))
             self._store(found, printed, scope, inner)
         return self._behind_heredoc(tree, nodes, scope, frame, printed)
 
+    def _group_fed(self, found: SimpleCommand, scope: Scope, frame: Frame) -> Frame:
+        """A group reads and writes as `cat` does."""
+        found.argv = [literal("cat")]
+        return self.fed(found, scope, frame)
+
     def _store(self, found: SimpleCommand, printed: Stream, scope: Scope, frame: Frame) -> None:
-        """A group's output goes where its redirections say."""
+        """A group's output goes where its redirections say; what flows in has done so."""
+        found.redirects = [each for each in found.redirects if not each.flows_in]
         if found.redirects:
-            found.argv = [literal("cat")]
             found.stdin = printed
             self.invoke(found, scope, frame)
 
@@ -317,7 +326,7 @@ class Walker(ABC):
         simple = SimpleCommand([], tree.text(node))
         expander = self._expander(tree, scope, frame)
         redirect_nodes: list[Node] = []
-        for child, last in _with_ends(tree, self._own_children(tree, node, scope, frame)):
+        for child, last in with_ends(tree, self._own_children(tree, node, scope, frame)):
             kind = child.type
             if kind == "variable_assignment":
                 simple.assignments.append(self._prefix(tree, child, expander))
@@ -572,28 +581,6 @@ class Walker(ABC):
         "process_substitution": _run_substitution,
         "ERROR": _all_parts,
     }
-
-
-def _with_ends(tree: Tree, children: Sequence[Node]) -> Iterator[tuple[Node, Node | None]]:
-    """Yield nodes, each with the last one of its word if the grammar cut one into several.
-
-    It does so with `a$IFS-b$IFS/`, where there is no blank.
-    """
-    first, *others = children
-    last: Node | None = None
-    for child in others:
-        end = last or first
-        if (
-            child.start_byte == end.end_byte
-            and child.type in WORD_KINDS
-            and end.type in _BEFORE_A_CUT
-            and tree.text(child)[:1].strip()
-        ):
-            last = child
-            continue
-        yield first, last
-        first, last = child, None
-    yield first, last
 
 
 Handler = Callable[[Walker, Tree, "Node", Scope, Frame], Stream]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -34,6 +35,7 @@ WORD_KINDS: Final = frozenset(
     ).split()
 )
 """What the grammar calls words; what it could not read is none of them."""
+_BEFORE_A_CUT: Final = WORD_KINDS | {"command_name"}
 _LETTERS_FOR_THE_REST: Final = bytes(range(128)) + b"x" * 128
 _SHORT: Final = 1024
 _MAX_REPAIR: Final = 2048
@@ -299,3 +301,25 @@ def part(node: Node, name: str) -> Node:
     """
     (found,) = node.children_by_field_name(name)
     return found
+
+
+def with_ends(tree: Tree, children: Sequence[Node]) -> Iterator[tuple[Node, Node | None]]:
+    """Yield nodes, each with the last one of its word if the grammar cut one into several.
+
+    It does so with `a$IFS-b$IFS/`, where there is no blank.
+    """
+    first, *others = children
+    last: Node | None = None
+    for child in others:
+        end = last or first
+        if (
+            child.start_byte == end.end_byte
+            and child.type in WORD_KINDS
+            and end.type in _BEFORE_A_CUT
+            and tree.text(child)[:1].strip()
+        ):
+            last = child
+            continue
+        yield first, last
+        first, last = child, None
+    yield first, last
