@@ -247,6 +247,7 @@ def test_nothing_but_output_after_a_tool_result_is_unfinished(text: str) -> None
         "Here it is.\n```python\nprint(1)\nprint(2)\n```",
         "Now both use it:\n    a = b\n    c = d\nThe rest of the code is as it was before.",
         "x = 1",
+        "\n\nx = 1",
     ],
 )
 def test_an_answer_in_code_or_data_and_what_is_not_known_are_finished(text: str | None) -> None:
@@ -329,6 +330,9 @@ def test_what_runs_by_itself_is_looked_at_again_after_a_while() -> None:
     assert decision.delay_ms == 60_000
     assert decided("The build is still running.", retries=1).delay_ms == 120_000
     assert decided("The build is still running. Let me read the log.").goes_on
+    assert decided("The build is still running. It takes a while.").outcome is StopOutcome.WAITS
+    told = decided("The build is still running. It is green on main. The fix is in.")
+    assert told.outcome is StopOutcome.FINISHED
     assert decided("Should I go on? The tests are still running.").veto is not None
     assert decided("The build is still running.", replace(DEFAULT, mode="observe")).warned
     assert not decided("It still runs.", replace(DEFAULT, auto_continue=False)).delay_ms

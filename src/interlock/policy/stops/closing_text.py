@@ -340,11 +340,12 @@ def _sentences_of_line(line: str, cut: int) -> list[Sentence]:
     if not rest[:1].isascii():
         rest = _PICTURE.sub("", rest)
     pieces = _pieces(rest, cut)
+    plain = str.lower if _is_plain(rest) else _plain
     if rest is line and len(pieces) == 1:
-        return [Sentence(pieces[0], _plain(pieces[0]), is_item=False, begins_line=True)]
-    pieces = [piece for piece in pieces if _HAS_WORD.search(piece)]
+        return [Sentence(pieces[0], plain(pieces[0]), is_item=False, begins_line=True)]
+    pieces = [piece for piece in pieces if piece[:1].isalpha() or _HAS_WORD.search(piece)]
     return [
-        Sentence(piece, _plain(piece), item is not None, index == 0)
+        Sentence(piece, plain(piece), item is not None, index == 0)
         for index, piece in enumerate(pieces)
     ]
 
@@ -365,13 +366,20 @@ def _pieces(line: str, cut: int) -> list[str]:
     return [whole[start:end].strip() for start, end in pairwise([0, *ends, len(line)])]
 
 
+def _is_plain(line: str) -> bool:
+    """Tell whether nothing in a line is code or quoted, so that its sentences need no look each."""
+    if not (line.isascii() and line.isprintable()):
+        return False
+    return not ('"' in line or "`" in line or "  " in line)
+
+
 def _plain(sentence: str) -> str:
     plain = sentence.lower()
     if "  " in plain or not plain.isprintable():
         plain = " ".join(plain.split())
     if "`" in plain:
         plain = _CODE.sub(_named if holds_one(plain, _OF_HANDING_IN) else "code", plain)
-    if '"' in plain or "\u201c" in plain or "\u00ab" in plain:
+    if '"' in plain or (not plain.isascii() and ("\u201c" in plain or "\u00ab" in plain)):
         plain = _QUOTED.sub("quote", plain)
     return plain
 
@@ -393,7 +401,9 @@ def _hands_in(end: str) -> bool:
 
 def _ends_with_a_call(end: str) -> bool:
     """Tell whether a call is the last thing that a message holds."""
-    if not holds_one(end, _SIGNS_OF_A_CALL):
+    # Single characters are found many times faster, and most messages hold none of them.
+    may_call = "<" in end or '"' in end or "[" in end or "\na" in end
+    if not (may_call and holds_one(end, _SIGNS_OF_A_CALL)):
         return False
     calls = list(_CALL.finditer(end))
     if not calls:

@@ -29,7 +29,6 @@ _GREEK_MARKS: Final = (";", "\u037e")
 _CLOSING: Final = " \t\"')]}*_~\u201d\u00bb\ufe0f"
 _EMOJI: Final = re.compile(r"[\s\u200d\ufe0f\u2600-\u2752\u2755-\u27bf\U0001f000-\U0001faff]+$")
 _NEAR_END: Final = 4
-_REMARKED: Final = 2
 
 # A question for leave to act stays open even if something is said after it.
 _FOR_LEAVE: Final = _SIGNS.whole(
@@ -173,6 +172,11 @@ _ON_THE_PERSON: Final = _SIGNS.add(
     r"|\b(?:once|after|as soon as|when|until) (?:i|we) (?:have|get|receive|know|gather|can|hear"
     r"|(?:find|identify|verify) the)\b",
 )
+_REFUSAL: Final = _SIGNS.whole(
+    r"(?:i|we|i'm|i am|we are) (?:can't|cannot|can not|won't|will not|unable to|not able to)"
+    r" (?:help|assist|comply|do (?:that|this)|fulfill?|engage in|take part|provide (?:that|this))"
+    r"|i (?:must|have to) (?:decline|refuse)"
+)
 _THE_WRITER_ACTS: Final = _SIGNS.whole("i|i'll|i'd|i'm|we|we'll|we'd|me")
 
 
@@ -197,6 +201,11 @@ def waits_for_a_person(sentence: Sentence) -> bool:
     return _ON_THE_PERSON.is_in(sentence.plain)
 
 
+def refuses(sentence: Sentence) -> bool:
+    """Tell whether a sentence refuses to do what was asked for."""
+    return _REFUSAL.is_in(sentence.plain)
+
+
 def head_of_list(sentences: tuple[Sentence, ...]) -> Sentence | None:
     """Return the sentence that introduces a list at the very end: choices to be made."""
     if not sentences[-1].is_item:
@@ -211,8 +220,9 @@ def _asks(sentence: Sentence) -> bool:
 def _is_question(sentence: Sentence) -> bool:
     """Tell whether a sentence ends with a question mark of its script."""
     end = sentence.plain.rstrip(_CLOSING)
-    if not end.isascii():
-        end = _EMOJI.sub("", end).rstrip(_CLOSING)
+    if end.isascii():
+        return end.endswith("?")
+    end = _EMOJI.sub("", end).rstrip(_CLOSING)
     if end.endswith(_GREEK_MARKS) and _GREEK.search(end):
         return True
     return end[-1:] in _QUESTION_MARKS or _MARK_WITHIN_A_WORD in end
@@ -241,10 +251,15 @@ def _runs(plain: str) -> bool:
 
 def waits_for_an_end(closing: Closing) -> str | None:
     """Return the sentence that says that something still runs, and nothing is to be done now."""
-    for sentence in reversed(closing.sentences[-_REMARKED:]):
-        if _runs(sentence.plain):
-            return sentence.said
-    return None
+    if not closing.sentences:
+        return None
+    *before, last = closing.sentences[-_NEAR_END:]
+    if _runs(last.plain):
+        return last.said
+    # One look at all of them tells that most run nothing; whether one asks takes the same look.
+    if not before or not (_RUNS.is_in(_together(before)) or runs_by_itself(before[-1].plain)):
+        return None
+    return before[-1].said if _runs(before[-1].plain) else None
 
 
 def _left_open(
@@ -270,9 +285,13 @@ def _asked_before(questions: Sequence[Sentence], before: Sequence[Sentence]) -> 
         if _FOR_LEAVE.is_in(sentence.plain):
             return sentence.said
     # One look at all of them tells that most messages hand nothing over.
-    if not _leaves_the_next_move("\n".join([each.plain for each in before])):
+    if not _leaves_the_next_move(_together(before)):
         return None
     return next((each.said for each in before if _leaves_the_next_move(each.plain)), None)
+
+
+def _together(sentences: Sequence[Sentence]) -> str:
+    return "\n".join([each.plain for each in sentences])
 
 
 def _leaves_the_next_move(plain: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -492,6 +493,7 @@ _MARKERS: Final = frozenset(
 """Words that stand in nearly every sentence of a language that needs no other signs."""
 
 
+@lru_cache(maxsize=8)
 def _is_other(plain: str) -> bool:
     """Tell whether a sentence may be in one of these languages: most are English."""
     if OTHER_LETTER.search(plain):
@@ -512,7 +514,8 @@ class _Said:
         self._sign = _SIGNS.add(f"{_BEFORE_A_WORD}(?:{words}){_BEHIND_A_WORD}|{signs}")
 
     def __call__(self, plain: str) -> bool:
-        return self._sign.is_in(plain) and _is_other(plain)
+        # In this order: English sentences need not be looked through for the signs of all others.
+        return _is_other(plain) and self._sign.is_in(plain)
 
 
 _announces: Final = _Said(lambda each: each.announces)

@@ -75,8 +75,11 @@ def _was_printed(text: str) -> bool:
 
 
 def _is_code(text: str) -> bool:
+    is_typed = text.startswith("$ ")
+    if "\n" not in text and not is_typed:
+        return False
     lines = [line for line in text.rsplit("\n", _MOST_LINES)[-_MOST_LINES:] if line.strip()]
-    if text.startswith("$ "):
+    if is_typed:
         return not any(map(_SENTENCE.match, lines))
     if len(lines) < _FEWEST_LINES:
         return False

@@ -19,6 +19,9 @@ def one_of(text: str) -> str:
     return "(?:" + "|".join([part.strip() for part in text.split(",") if part.strip()]) + ")"
 
 
+_SET_BYTES: Final = 32 << 20
+
+
 class Signs:
     """Patterns that are looked for all at once: one look at a sentence tells which it holds.
 
@@ -43,7 +46,10 @@ class Signs:
     def _found_in(self, plain: str) -> list[int]:
         if self._set is None:
             # Another thread must not meet a set that is not ready.
-            ready = re2.Set.SearchSet()
+            # What was learnt of the sentences before must not be forgotten: many are alike.
+            options = re2.Options()
+            options.max_mem = _SET_BYTES
+            ready = re2.Set.SearchSet(options)
             for pattern in self._patterns:
                 ready.Add(pattern)
             ready.Compile()
@@ -55,13 +61,13 @@ class Sign:
     """One of them: it is not asked where it stands, only whether it does."""
 
     def __init__(self, signs: Signs, index: int, exactly: str | None) -> None:
-        self._signs: Final = signs
+        self._found_in: Final = signs.found_in
         self._index: Final = index
         self._exactly: Final = None if exactly is None else re.compile(exactly)
 
     def is_in(self, plain: str) -> bool:
         """Tell whether a sentence in lower case holds it."""
-        if self._index not in self._signs.found_in(plain):
+        if self._index not in self._found_in(plain):
             return False
         return self._exactly is None or self._exactly.search(plain) is not None
 

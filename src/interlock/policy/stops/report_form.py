@@ -7,6 +7,7 @@ speak to their reader. None of this decides by itself: it makes the score a matt
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from typing import Final
 
 from interlock.policy.stops.closing_text import Closing
@@ -34,7 +35,7 @@ def report_share(text: str | None, closing: Closing) -> float:
     words = end.replace(".", " ").replace(",", " ").replace("'", " ").replace("!", " ").split()
     length = len(text or "")
     parts = (
-        sum([length >= each for each in _LONG])
+        bisect(_LONG, length)
         + min(_MOST_SET, _set_lines((text or "")[-_READ:]))
         + 2 * (not _REPORTED.isdisjoint(words) or _is_signed(end))
         + 2 * (not _TO_THE_READER.isdisjoint(words))

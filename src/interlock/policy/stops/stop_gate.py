@@ -36,8 +36,8 @@ from interlock.policy.stops.announcements import (
     unsaid,
 )
 from interlock.policy.stops.closing_text import Closing, Sentence, closing_of, sentences_of
-from interlock.policy.stops.handover import asked, waits_for_an_end
-from interlock.policy.stops.phrases import Signs, mentioned, said
+from interlock.policy.stops.handover import asked, refuses, waits_for_an_end
+from interlock.policy.stops.phrases import mentioned, said
 from interlock.policy.stops.provider_errors import ProviderError, provider_error
 from interlock.policy.stops.report_form import report_share
 
@@ -271,15 +271,11 @@ def _tool_ratio(context: StopContext, settings: Stops) -> SignalScore:
 
 
 def _score(signal: StopSignal, points: int, because: str) -> SignalScore:
-    return SignalScore(signal=signal.value, points=points, because=because)
+    # Its value, which takes several times as long to look up in Python 3.11.
+    return SignalScore(signal=str(signal), points=points, because=because)
 
 
 _NEAR_END: Final = 2
-_REFUSAL: Final = Signs().whole(
-    r"(?:i|we|i'm|i am|we are) (?:can't|cannot|can not|won't|will not|unable to|not able to)"
-    r" (?:help|assist|comply|do (?:that|this)|fulfill?|engage in|take part|provide (?:that|this))"
-    r"|i (?:must|have to) (?:decline|refuse)"
-)
 
 _Vetoed = tuple[StopVeto, str]
 
@@ -326,8 +322,7 @@ def _exhausted(context: StopContext, settings: Stops) -> _Vetoed | None:
 def _refused(context: StopContext, closing: Closing) -> _Vetoed | None:
     if context.finish_reason is FinishReason.CONTENT_FILTER:
         return StopVeto.REFUSED, "the model refused, or its answer was filtered"
-    last = closing.sentences[-1].plain if closing.sentences else ""
-    if _REFUSAL.is_in(last):
+    if closing.sentences and refuses(closing.sentences[-1]):
         said = one_line(closing.sentences[-1].said)
         return StopVeto.REFUSED, f"the model refused: `{said}`"
     return None
