@@ -44,6 +44,18 @@ ACTS = [
     ("Now batch 2.", "Now version 2."),
     ("I read it.\n\nStep 2: Move the door", "Step 1: Open the door\nStep 2: Move the door"),
     ("One more thing to verify: the default.", "One more thing: the default is 5."),
+    ("It is up, so now I can open the page.", "It is up, so now I can see the page."),
+    ("It loses an entry; my focus is now on the lock.", "It loses an entry; the focus is on it."),
+    ("Three stages. First the dump.", "Three stages. First the dump runs."),
+    ("Kicking off with the dump.", "Kicking off with the dump is safe."),
+    ("It is set twice; checking its config.", "It is set twice; checking its config is no use."),
+    (
+        "The docs are clear. Onto the parser.",
+        "The docs are clear. They are mapped onto the parser.",
+    ),
+    ("Before that I'd better save the table.", "Before that you'd better save the table."),
+    ("Three are moved. Now the other four.", "Three are moved. Now the other four pass."),
+    ("The unit tests are there; I'm on the next.", "The unit tests are there; it's on the next."),
 ]
 LISTS = [
     ("I'll create these files:\n- `a.ts`\n- `b.ts`", "I created these files:\n- `a.ts`\n- `b.ts`"),
@@ -77,6 +89,15 @@ HALVES = [
     ("Here:\n\n```python\nx = merge(\n    a,", "Here:\n\n```python\nx = merge(\n    a)"),
     ("Here:\n\n```python\nx = merge(\n    a,", "Here:\n\n```\nx = merge(\n    a,\n```\nIt works."),
     ("Here:\n\n```js\nf(x => {\n    g()", "It is:\n\n```js\nf(x => {\n\nThe rest is as before."),
+    ("| a | b |\n|---|---|\n| 1 | 4 |\n| 2 |", "| a | b |\n|---|---|\n| 1 | 4 |\n| 2 | |"),
+    ("| a | b |\n|---|---|\n| 1 | 4 |\n| 2 |", "| a | b |\n|---|---|\n| `x|y` | 4 |\n| 2 | 3 |"),
+    ("It did:\n1. read it\n2. move it\n3.", "It did:\n1. read it\n2. move it\n3. end"),
+    ("It did:\n1. read it\n2. move it\n3.", "It did two things, and the count is\n3."),
+    ("It did:\n- read it\n-", "It did:\n- read it\n- ok"),
+    ("It did:\n- read `a.py`\n- move `", "It did:\n- read `a.py`\n- move `b.py`"),
+    ("The server checks it first, and on the client we", "The server checks it first, as we do"),
+    ('{"path": "a.ts", "new": "const port = Number(', '{"path": "a.ts", "new": "const port"}'),
+    ('{"path": "a.ts", "new": "const port = Number(', "{name} stands for the name of the port"),
 ]
 
 
@@ -113,6 +134,25 @@ CALLS = [
     ('{"thought": "Go on.", "action": "open"}', '{"thought": "It is the right one."}'),
     ("$ pytest -q\n..F\n1 failed, 2 passed in 0.4s", "$ pytest -q\nThis runs all of the tests."),
     ("[1/2] Resolving packages...\n[2/2] Fetching...", "Resolving packages is step 1 of 2."),
+    (
+        "collected 2 items\na/test_b.py .F   [100%]\nFAILED a/test_b.py::test_c - assert 1 == 2",
+        "FAILED a/test_b.py::test_c, as it did before.",
+    ),
+    (
+        "a.ts:14:7 - error TS2322: no\na.ts:22:3 - error TS2554: no\nFound 2 errors in a.ts",
+        "a.ts:14:7 and a.ts:22:3 are the only errors, and\nboth were there before.",
+    ),
+    (
+        "npm WARN deprecated a@3\nnpm ERR! code ERESOLVE",
+        "npm WARN is all it says,\nand that is fine.",
+    ),
+    ("2024-05-01 10:11:12 up\n[INFO] ready", "2024-05-01 is the date\nof the release."),
+    ("<tool_use>\n<name>ls</name>\n</tool_use>", "It ends with `</tool_use>`, as it should."),
+    ('{"tool": "search", "args": {"query": "x"}}', '{"tool": "search", "verdict": "too slow"}'),
+    (
+        '```json\n{"name": "ls", "parameters": {}}\n```',
+        '```json\n{"name": "ls", "input": "a b"}\n```',
+    ),
 ]
 
 
@@ -149,6 +189,17 @@ IN_OTHER_LANGUAGES = [
     ("Исправляю.", "Исправлено."),
     ("Обновлю тесты.", "Скрипт обновит тесты."),
     ("开始修复登录问题。", "登录问题修复完成。"),
+    ("先看一下日志。", "先看日志的人会发现原因。"),
+    ("Ich trage sie in `a.xml` nach.", "Ich schlage sie für `a.xml` vor."),
+    ("Ich starte ihn und lade sie neu.", "Er startet ihn und lädt sie neu."),
+    ("Ahora toca añadir la ruta.", "Ahora añade la ruta."),
+    ("Zwei fehlen, die lege ich jetzt an.", "Zwei fehlen, die legt das Skript jetzt an."),
+    ("Zwei fehlen, die lege ich jetzt an.", "Zwei fehlten, die habe ich jetzt angelegt."),
+    ("Il manque un import, je m'en occupe.", "Il manque un import, l'outil s'en occupe."),
+    ("Il me reste à changer les tests.", "Il ne reste rien à changer."),
+    ("Falta o índice, faço isso agora.", "Falta o índice, o script faz isso."),
+    ("我继续排查。", "系统会继续排查。"),
+    ("我马上改。", "我继续等待。"),
     ("原因です。`a.py` を修正します。", "このコマンドは設定を修正します。"),
     ("テストを追加します。", "テストを自動で追加します。"),
 ]
@@ -168,6 +219,8 @@ WAITS = [
     ("I'll verify it again after that.", "I'll verify it again."),
     ("I'm waiting for the pods to become ready.", "I'm checking the pods for their state."),
     ("J'attends qu'il se termine.", "Je vais relancer les tests."),
+    ("The subagent is writing it. I'll wait.", "The page is with you. I'll wait."),
+    ("Two workers are on it, both are busy scanning. I'll wait for them.", "I'll wait."),
 ]
 
 

@@ -144,14 +144,16 @@ _GERUNDS: Final = one_of("""
     rebuilding, restarting, regenerating, formatting, linting, staging, transferring, cancelling,
     canceling, booking, looking up, locating, identifying, working on
 """)
+_NTH: Final = "the (?:first|second|third|fourth|fifth|sixth|next|last|other|remaining|final)"
 _FIRST_PERSON: Final = _SIGNS.add(
     rf"\b(?:{_WILL} |(?:i'm|i am) |(?:i|we) (?:\w+ )*(?:need|have|want|plan|intend) to |i should "
-    r"|i must |i'd like to |i can "
-    r"|next (?:step|task|thing|change) (?:is|will be) to )",
+    r"|i must |i'd like to |i'd better |i can "
+    r"|next (?:step|task|thing|change) (?:is|will be) to |my (?:\w+ )?(?:focus|attention) )",
     exactly=rf"\b(?:{_WILL} "
     rf"(?!(?:(?:now|also|just|then|first|briefly|quickly|have to) )*{_NO_ACT})\w+"
     rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING}){_GERUNDS}"
-    rf"|(?:i {_ADVERBS}(?:(?:need|have|want|plan|intend) to|must)|i'd like to)"
+    rf"|(?:i'm|i am) {_ADVERBS}on (?:{_NTH}|(?:step|part|item|file|number) #?\d)"
+    rf"|(?:i {_ADVERBS}(?:(?:need|have|want|plan|intend) to|must)|i'd like to|i'd better)"
     r" (?!suggest|propose|recommend|help"
     r"|confirm (?:with|that|whether|if|a few|some|your?)\b|note|make sure|ensure|be\b"
     r"|mention|thank|stress|emphasi|say\b|point"
@@ -161,6 +163,8 @@ _FIRST_PERSON: Final = _SIGNS.add(
     rf"|(?:^|[,;:.] |\b(?:so|but|and|now|then|next|first) )we {_ADVERBS}(?:need|have) to"
     r" (?!decide\b|discuss\b|know\b)\w+"
     r"|^(?:so |now )?(?:the|my|our) next (?:step|task|thing|change) (?:is|will be) to \w+"
+    r"|my (?:\w+ )?(?:focus|attention) (?:(?:is|will be) (?:now )?on|(?:now )?(?:shifts|turns) to)"
+    rf"|(?:^|[,;] (?:so |and )?)now i can (?!see\b|find\b|view\b|confirm\b){_ACTS}"
     rf"|(?<!whether )(?<!if )i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
     r"|use|proceed|start|begin|call|identify))\b",
 )
@@ -207,7 +211,8 @@ _OTHER_DOING: Final = re.compile(
     r"|including|excluding|regarding|considering|concerning|depending|assuming|needing|seeing"
     r"|meaning|causing|resulting|leaving|using|following|according|judging|knowing|given|keeping"
     r"|waiting|thinking|hoping|bring|string|thing|king|spring)"
-    rf"[a-z-]{{2,}}ing (?:(?:up|out|in|on|for|through|back|down|off|over) )?{_OBJECT}\b"
+    r"[a-z-]{2,}ing (?:(?:up|out|in|on|for|through|back|down|off|over|with|into) ){0,2}"
+    rf"{_OBJECT}\b"
 )
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
@@ -229,7 +234,9 @@ _AT_ITS_END: Final = _SIGNS.add(
     r"| with the (?:rest|others|next|remaining|second|third)(?: \w+)?)?"
     r"(?: (?:now|again|next|first|too|as well))*"
     r"[.!\x{2026}]*$"
-    r"|(?:^|[;,.!\x{2014}\x{2013}-] |and |so |now )on to (?:the|step|part|phase|task|number|item"
+    rf"|; (?:now |still )?{_GERUNDS} (?:the|its|their|this|that|these|those|both|my|our|code)"
+    r"(?: [\w-]+){0,2}[.!\x{2026}]*$"
+    r"|(?:^|[;,.!\x{2014}\x{2013}-] |and |so |now )on ?to (?:the|step|part|phase|task|number|item"
     r"|#?\d)"
     r"|^(?:(?:ok|okay|sure|right|alright)[,.!] )*(?:i'm )?on it\b[^,;]{0,8}$"
 )
@@ -240,7 +247,8 @@ _NEXT_UP: Final = opening(
     r"|(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:))"
     r" (?:(?:the|step|part) [\w-]+|code)(?: [\w-]+)?[.:]?$"
     r"|next, code[.:]?$|now for (?:the|code)(?: [\w-]+){1,4}[.:]?$"
-    r"|(?:now|next)[,:]? (?:for )?the [\w-]+"
+    rf"|(?:now|next)[,:]? (?:for )?{_NTH} (?:[\w-]+|code)[.:]?$"
+    r"|(?:now|next|first)[,:]? (?:for )?the [\w-]+"
     r"(?: (?:part|side|half|layer|piece|bit|module|component|one|version|page|file|files))?[.:]?$"
     r"|back to (?:work|step|task|(?:the|my|our) (?:\w+ )?(?:bug|tasks?|problem|issue|tests?"
     r"|failures?|plan|list|steps?|features?|implementation|errors?|refactoring))(?: \d+)?[.:]?$)"

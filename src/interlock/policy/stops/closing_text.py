@@ -23,11 +23,13 @@ _ENOUGH_SENTENCES: Final = 4
 _MOST_SENTENCES: Final = 12
 _MOST_BEHIND_A_CALL: Final = 600
 
+_LONGEST_MARKER: Final = 5
 _FEWEST_WORDS: Final = 4
 _COMMAS: Final = (",", "\uff0c", "\u3001")
 _BEFORE_ANOTHER: Final = frozenset(
     """
     the a an and or but because when while if whether which every my your our its their than
+    we they he she
     der das den dem des ein eine einen einem einer und oder aber von mit für beim zum zur weil wenn
     dass wird werden durch
     le la les une du et ou mais avec pour dans par que qui sont sur sans
@@ -86,15 +88,17 @@ _OF_TOOLS: Final = (
     "|switch|str|view|find|get|fetch|call|update|invoke|browse|grep|make|move|copy|remove|add)"
 )
 _CALL: Final = re.compile(
-    r"<function=|</?function_calls>|</function>|</?invoke\b|</?tool_calls?>|</?tool_use\b"
+    r"<function=|</?function_calls>|</function>|</?invoke\b|</?tool_calls?>|</?tool_use\b>?"
     r"|<\|tool_call|<\uff5ctool.calls?.begin|\[/?tool_calls?\]|\naction input:"
     rf"|</(?:{_OF_TOOLS}_[a-z_]+|[a-z_]+_(?:action|tool|bash|command|search)"
     r"|bash|shell|execute|command)>(?=\s*$)"
-    r'|"(?:name|tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|tool_input)"\s*:'
+    r'|"(?:(?:name|tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:arguments|tool_input'
+    r'|parameters)|(?:tool|tool_name|function)"\s*:\s*"[^"\n]{1,80}"\s*,\s*"(?:args|params|input'
+    r'|kwargs))"\s*:'
 )
 _SIGNS_OF_A_CALL: Final = (
     "</", "<function", "<invoke", "<tool_use", "tool_call", '"arguments"', '"tool_input"',
-    "\naction input:", "<\uff5ctool",
+    "\naction input:", "<\uff5ctool", '"parameters"', '"args"', '"params"', '"input"', '"kwargs"',
 )  # fmt: skip
 # Calls that are the last line, as functions or as the act that follows a thought.
 _LINE_OF_A_CALL: Final = re.compile(
@@ -189,7 +193,7 @@ def closing_of(text: str | None) -> Closing:
     is_command = block is not None and _is_command(block)
     return Closing(
         sentences=sentences,
-        is_open=_breaks_off(said),
+        is_open=_breaks_off(said) or (tail[0] == "{" and _is_half_an_object(tail)),
         calls=_ends_with_a_call(end) or _is_a_step(end),
         shows=block is not None and not is_command,
         shows_command=is_command,
@@ -286,13 +290,41 @@ def _breaks_off(tail: str) -> bool:
         return True
     if last_line[:1] in ("#", "|"):
         return _HEADING.match(last_line) is not None or _is_half_a_row(tail, last_line)
-    return _is_cut(last_line) or _is_half_a_block(tail)
+    return (
+        _is_cut(last_line)
+        or _is_half_a_block(tail)
+        or _opens_code(last_line)
+        or (len(last_line) <= _LONGEST_MARKER and _is_an_empty_item(tail, last_line))
+    )
 
 
 def _is_half_a_row(tail: str, last_line: str) -> bool:
-    """Tell whether the last row of a table is not closed, and the one before it is."""
-    rest = tail[: -len(last_line) - 1]
-    return last_line[0] == "|" and last_line[-1] != "|" and rest.endswith("|")
+    """Tell whether the last row of a table is not closed or too short, and those before are not."""
+    *_, first, before = ("", "", *tail[: -len(last_line)].splitlines())
+    if last_line[0] != "|" or not before.endswith("|"):
+        return False
+    return last_line[-1] != "|" or last_line.count("|") < min(first.count("|"), before.count("|"))
+
+
+def _opens_code(last_line: str) -> bool:
+    """Tell whether a line ends with the mark that begins code."""
+    return last_line[-1:] == "`" and last_line.count("`") % 2 == 1 and _FENCE not in last_line
+
+
+def _is_half_an_object(tail: str) -> bool:
+    """Tell whether it is JSON that ends within one of its values."""
+    return '":' in tail and tail[-1] not in "}]" and tail.count("{") > tail.count("}")
+
+
+def _is_an_empty_item(tail: str, last_line: str) -> bool:
+    """Tell whether the last line is the mark of one more item, with nothing behind it."""
+    item = _ITEM.match(f"{last_line} ")
+    before = tail[: -len(last_line)].rstrip()
+    return (
+        item is not None
+        and item.end() > len(last_line)
+        and _ITEM.match(before[before.rfind("\n") + 1 :]) is not None
+    )
 
 
 def _is_cut(last_line: str) -> bool:

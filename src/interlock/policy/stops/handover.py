@@ -136,6 +136,13 @@ _RUNS: Final = _SIGNS.whole(
     r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
     r"|later|then)"
 )
+# Nothing but the wait: for what, the sentence before says.
+_ONLY_WAITS: Final = _SIGNS.add(
+    r"^(?:(?:so|and|ok|okay|for now|until then),? )?(?:i'll|i will|i'm|i am) (?:(?:now|just) )*"
+    r"(?:wait(?:ing)?|stand(?:ing)? by|hold(?:ing)?)"
+    r"(?: here| for now| until then| for (?:it|them))?[.!]*$"
+)
+_AT_WORK: Final = _SIGNS.whole(rf"{_WORKER} (?:is|are) (?:\w+ )?\w+ing")
 # What the person is asked to send, press or say, so that the writer goes on.
 _ASKED_TO: Final = re.compile(
     r"(?:.*?[;:\u2014\u2013] )?(?:just |simply |or |then )?"
@@ -186,7 +193,7 @@ def asked(closing: Closing) -> str | None:
     if not sentences:
         return None
     last = sentences[-1]
-    if _asks(last):
+    if _asks(last) and not _waits_for_a_worker(sentences):
         return last.said
     head = head_of_list(sentences)
     if head is not None and _asks(head):
@@ -245,6 +252,13 @@ def _waits_for_somebody(plain: str) -> bool:
     return (_AWAITING.is_in(plain) or awaits_the_person(plain)) and not _runs(plain)
 
 
+def _waits_for_a_worker(sentences: Sequence[Sentence]) -> bool:
+    """Tell whether it only waits, and the sentence before says what is at work."""
+    if not _ONLY_WAITS.is_in(sentences[-1].plain) or len(sentences) == 1:
+        return False
+    return _AT_WORK.is_in(sentences[-2].plain)
+
+
 def _runs(plain: str) -> bool:
     return _RUNS.is_in(plain) or runs_by_itself(plain)
 
@@ -254,7 +268,7 @@ def waits_for_an_end(closing: Closing) -> str | None:
     if not closing.sentences:
         return None
     *before, last = closing.sentences[-_NEAR_END:]
-    if _runs(last.plain):
+    if _runs(last.plain) or _waits_for_a_worker(closing.sentences):
         return last.said
     # One look at all of them tells that most run nothing; whether one asks takes the same look.
     if not before or not (_RUNS.is_in(_together(before)) or runs_by_itself(before[-1].plain)):

@@ -60,6 +60,10 @@ _GERMAN: Final = Language(
         (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{_FEW} (?:durch)?laufen,
         nächster schritt:,
         ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide|zuerst|es|sie|ihn),
+        ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)*
+        (?:nach|ein|um|aus|hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$,
+        (?:die|das|den|es|sie|ihn|beide|alle) (?:{_GERMAN_ACTS}|[^ ,.;]+[^ ,.;bdt]e) ich
+        (?:jetzt|nun|gleich|sofort|als nächstes),
         (?:jetzt|nun|als nächstes|zuerst|danach)(?: nur)?(?: noch)?
         (?:die|das|den|alle|einen|eine|ein|code|beide) (?:[^ .;:]+ )*[^ .;:]+en[.:]?$
     """,
@@ -97,7 +101,8 @@ _GERMAN: Final = Language(
 )
 _FRENCH: Final = Language(
     announces=r"""
-        je vais, je dois, laissez-moi, laisse-moi, passons (?:maintenant |ensuite )?(?:à|au|aux),
+        je vais, je dois, je m'en occupe, je m'y mets, il me reste (?:encore |juste )?à,
+        laissez-moi, laisse-moi, passons (?:maintenant |ensuite )?(?:à|au|aux),
         il me faut, prochaine étape ?:, je passe (?:maintenant |ensuite )?(?:à|au|aux),
         je (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
         |commence|installe|remplace|relance|regarde|mets à jour|continue)
@@ -152,7 +157,7 @@ _SPANISH: Final = Language(
         (?:ejecuto|reviso|verifico|compruebo|corrijo|creo|modifico|leo|abro|pruebo|añado|agrego
         |actualizo|instalo|busco|ejecutaré|revisaré|verificaré|comprobaré|corregiré|crearé
         |modificaré|leeré|abriré|probaré|añadiré|agregaré|actualizaré|instalaré|buscaré),
-        siguiente paso:, lo hago,
+        siguiente paso:, lo hago, ahora (?:toca|falta) [^ ,.;]+[aei]r(?:lo|la|los|las)?,
         ^(?:lo |la |los |las |y )?(?:ejecuto|reviso|verifico|compruebo|corrijo|modifico|leo|abro
         |pruebo|añado|agrego|actualizo|instalo|busco|elimino|cambio|ajusto|arreglo|vuelvo a)
     """,
@@ -199,6 +204,7 @@ _PORTUGUESE: Final = Language(
         |adicionar|atualizar|instalar|buscar|ver), tenho que, em seguida(?:,)? vou,
         (?:agora|primeiro|depois)(?:,)? (?:executo|verifico|corrijo|crio|testo|adiciono|vou),
         próximo passo:,
+        faço (?:isso|isto|já), cuido disso,
         ^(?:executo|verifico|corrijo|testo|adiciono|atualizo|removo|ajusto|reviso|altero)
     """,
     ends=r"""
@@ -357,6 +363,8 @@ _CHINESE: Final = Language(
         |重新|进行|处理|确认|验证|安装|删除|调整|实现|继续),
         讓我(?:先|來|再|檢|看|執|修|查|測|開|繼), 我(?:將|會|來)(?:檢|看|執|修|查|測|開|繼|運),
         接下來(?:我)?(?:將|會|要)?(?:檢|看|執|修|查|測|開|繼|運),
+        我(?:这就|马上|立刻|接着|继续)[^等。],
+        ^(?:好的\x{ff0c})?(?:我)?先(?:看|查|检查|查看|读|跑|确认|试|了解|分析)(?:一下|下|看),
         ^(?:好的\x{ff0c})?(?:现在|下面)?开始(?:检|运|修|查|执|读|写|创|更|添|测|分析|实现|处理|重)
     """,
     ends=r"""

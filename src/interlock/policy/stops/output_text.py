@@ -33,8 +33,12 @@ _CODE_LINE: Final = re.compile(
     r"|.*[;{}(\[,\\]\s*$|\s*[}\])]+[;,]?\s*$|\s*[\w.\[\]'\"]+ ?[-+*/|&]?= ?\S"
     r"|\s*[\w.]+\(.*\)\s*$"
     r"|\$ \S|total \d+$|[-dlbcps](?:[r-][w-][xst-]){3}[.+@]?\s"
-    r"|\S+:\d+(?::\d+)?: (?:fatal )?(?:error|warning|note)\b"
+    r"|\S+(?::\d+(?::\d+)?|\(\d+,\d+\))(?::| -) (?:fatal )?(?:error|warning|note)\b"
+    r"|(?:npm|pnpm|yarn) (?:WARN|ERR!|warn|error|notice) "
+    r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
+    r"|\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\b"
     r"|\[\d+/\d+\] \S|\d+ (?:passed|failed|skipped)\b.* in \d|[.FEsx]{3,}(?: +\[ *\d+%\])?$"
+    r"|\S+ [.FEsxX]+ +\[ *\d+%\]$|collected \d+ items?\b|(?:FAILED|ERROR) \S+::\S+ - "
     r"|[Ff]ound \d+ errors?\b|=+ .* =+$|(?:PASSED|FAILED|ERROR|FAIL|PASS|ok|---) +\S+$|Tests?: +\d"
 )
 _SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
