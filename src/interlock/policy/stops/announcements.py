@@ -148,12 +148,13 @@ _NTH: Final = "the (?:first|second|third|fourth|fifth|sixth|next|last|other|rema
 _FIRST_PERSON: Final = _SIGNS.add(
     rf"\b(?:{_WILL} |(?:i'm|i am) |(?:i|we) (?:\w+ )*(?:need|have|want|plan|intend) to |i should "
     r"|i must |i'd like to |i'd better |i can "
-    r"|next (?:step|task|thing|change) (?:is|will be) to |my (?:\w+ )?(?:focus|attention) )",
+    r"|(?:next|final|last|remaining) (?:step|task|thing|change|edit|part|fix) (?:is to |will be to "
+    r"|involves |requires )|my (?:\w+ )?(?:focus|attention) )",
     exactly=rf"\b(?:{_WILL} "
     rf"(?!(?:(?:now|also|just|then|first|briefly|quickly|have to) )*{_NO_ACT})\w+"
     rf"|(?:i'm|i am) {_ADVERBS}(?!{_NOT_DOING}){_GERUNDS}"
     rf"|(?:i'm|i am) {_ADVERBS}on (?:{_NTH}|(?:step|part|item|file|number) #?\d)"
-    rf"|(?:i {_ADVERBS}(?:(?:need|have|want|plan|intend) to|must)|i'd like to|i'd better)"
+    rf"|(?:i (?:do )?{_ADVERBS}(?:(?:need|have|want|plan|intend) to|must)|i'd like to|i'd better)"
     r" (?!suggest|propose|recommend|help"
     r"|confirm (?:with|that|whether|if|a few|some|your?)\b|note|make sure|ensure|be\b"
     r"|mention|thank|stress|emphasi|say\b|point"
@@ -163,6 +164,8 @@ _FIRST_PERSON: Final = _SIGNS.add(
     rf"|(?:^|[,;:.] |\b(?:so|but|and|now|then|next|first) )we {_ADVERBS}(?:need|have) to"
     r" (?!decide\b|discuss\b|know\b)\w+"
     r"|^(?:so |now )?(?:the|my|our) next (?:step|task|thing|change) (?:is|will be) to \w+"
+    r"|^(?:so |now )?(?:the|my|our) (?:next|final|last|remaining) (?:step|change|edit|part|fix)"
+    r" (?:involves|requires) \w+ing"
     r"|my (?:\w+ )?(?:focus|attention) (?:(?:is|will be) (?:now )?on|(?:now )?(?:shifts|turns) to)"
     rf"|(?:^|[,;] (?:so |and )?)now i can (?!see\b|find\b|view\b|confirm\b){_ACTS}"
     rf"|(?<!whether )(?<!if )i can (?:now (?!see\b|find\b|view\b|confirm\b){_ACTS}"
@@ -184,7 +187,7 @@ _AT_WORK: Final = _SIGNS.add(
 )
 _NEXT_ACT: Final = opening(
     r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
-    r"(?:now|next|next up|first|finally|lastly|also)[,:]? "
+    r"(?:now|next|next up|first|first thing|next thing|finally|lastly|also)[,:]? "
     rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}"
     r"(?! (?:is|are|out|works?|pass(?:es)?|runs?|fails?|shows?|has|was|will|takes?|looks?)\b)"
 )
@@ -240,9 +243,13 @@ _AT_ITS_END: Final = _SIGNS.add(
     r"|#?\d)"
     r"|^(?:(?:ok|okay|sure|right|alright)[,.!] )*(?:i'm )?on it\b[^,;]{0,8}$"
 )
+_PIECE: Final = one_of("""
+    call, calls, method, methods, function, class, handler, endpoint, route, routes, component,
+    module, file, files, page, section, migration, script, config, docs, suite, helper, helpers
+""")
 _NEXT_UP: Final = opening(
     r"(?:(?:ok|okay|good|great|right|so|and|alright)[,.!:]? )*"
-    r"(?:up next: [\w, -]{1,40}[.]?$"
+    r"(?:up next: [\w, -]{1,40}[.]?$|time for (?:the|an?|some|code)(?: [\w-]+){1,2}[.:]?$"
     r"|now (?:batch|step|part|phase|file|chapter|section|task|round|item|group|number) #?\d+[.:]?$"
     r"|(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:))"
     r" (?:(?:the|step|part) [\w-]+|code)(?: [\w-]+)?[.:]?$"
@@ -250,12 +257,14 @@ _NEXT_UP: Final = opening(
     rf"|(?:now|next)[,:]? (?:for )?{_NTH} (?:[\w-]+|code)[.:]?$"
     r"|(?:now|next|first)[,:]? (?:for )?the [\w-]+"
     r"(?: (?:part|side|half|layer|piece|bit|module|component|one|version|page|file|files))?[.:]?$"
+    rf"|now (?:for )?the (?:[\w-]+ ){{1,3}}{_PIECE}(?: \([^()]{{1,40}}\))?[.:]$"
     r"|back to (?:work|step|task|(?:the|my|our) (?:\w+ )?(?:bug|tasks?|problem|issue|tests?"
     r"|failures?|plan|list|steps?|features?|implementation|errors?|refactoring))(?: \d+)?[.:]?$)"
 )
 # What is left, counted or named as the next: said of the work, and not of who does it.
 _LEFT: Final = re.compile(
-    r".*\b(?:(?:is|are|comes?) (?:up )?next"
+    r"(?:(?:and|then) )?(?:the )?[\w-]+(?: [\w-]+)? next[.!]$"
+    r"|.*\b(?:(?:is|are|comes?) (?:up )?next"
     r"|(?:\d+|one|two|three|four|five|six|a few|several)(?: more| left| tests| files)? to go)"
     r"[.!:]?$"
     r"|(?:that|this) (?:just |only )?leaves (?:only |just )?(?:the|code)(?: [\w-]+)?[.:]?$"
@@ -320,7 +329,8 @@ _LABEL: Final = re.compile(
 _REMARK: Final = opening(
     one_of("""
     this, that, these, it, which, there, here, the, they, in particular, specifically, note that,
-    for this, after that, afterwards, then, please wait, please hold, please stand by,
+    for this, after that, afterwards, then, please wait,
+    i (?:now |already )?have (?:all|everything|enough|what), please hold, please stand by,
     please bear, hold on, one moment, just a moment, stand by, give me
 """)
 )

@@ -29,7 +29,7 @@ _COMMAS: Final = (",", "\uff0c", "\u3001")
 _BEFORE_ANOTHER: Final = frozenset(
     """
     the a an and or but because when while if whether which every my your our its their than
-    we they he she
+    we they he she until unless
     der das den dem des ein eine einen einem einer und oder aber von mit für beim zum zur weil wenn
     dass wird werden durch
     le la les une du et ou mais avec pour dans par que qui sont sur sans

@@ -58,7 +58,8 @@ _GERMAN: Final = Language(
         ich lasse(?: (?:den|die|das|es|sie)(?: [^ ,.;]+)?)? (?:jetzt|nun|zuerst|gleich|kurz)
         (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen,
         (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{_FEW} (?:durch)?laufen,
-        nächster schritt:,
+        nächster schritt:, ^(?:dann |also )?weiter (?:mit|geht|im), ich mache{_FEW} weiter,
+        ich fahre{_FEW} fort,
         ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide|zuerst|es|sie|ihn),
         ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)*
         (?:nach|ein|um|aus|hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$,
@@ -102,6 +103,7 @@ _GERMAN: Final = Language(
 _FRENCH: Final = Language(
     announces=r"""
         je vais, je dois, je m'en occupe, je m'y mets, il me reste (?:encore |juste )?à,
+        ^(?:puis )?je (?:continue|poursuis|reprends) (?:avec|sur|par|le|la|les),
         laissez-moi, laisse-moi, passons (?:maintenant |ensuite )?(?:à|au|aux),
         il me faut, prochaine étape ?:, je passe (?:maintenant |ensuite )?(?:à|au|aux),
         je (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
@@ -158,6 +160,7 @@ _SPANISH: Final = Language(
         |actualizo|instalo|busco|ejecutaré|revisaré|verificaré|comprobaré|corregiré|crearé
         |modificaré|leeré|abriré|probaré|añadiré|agregaré|actualizaré|instalaré|buscaré),
         siguiente paso:, lo hago, ahora (?:toca|falta) [^ ,.;]+[aei]r(?:lo|la|los|las)?,
+        ^(?:ahora )?(?:sigo|continúo|prosigo|seguimos) con,
         ^(?:lo |la |los |las |y )?(?:ejecuto|reviso|verifico|compruebo|corrijo|modifico|leo|abro
         |pruebo|añado|agrego|actualizo|instalo|busco|elimino|cambio|ajusto|arreglo|vuelvo a)
     """,
@@ -204,7 +207,8 @@ _PORTUGUESE: Final = Language(
         |adicionar|atualizar|instalar|buscar|ver), tenho que, em seguida(?:,)? vou,
         (?:agora|primeiro|depois)(?:,)? (?:executo|verifico|corrijo|crio|testo|adiciono|vou),
         próximo passo:,
-        faço (?:isso|isto|já), cuido disso,
+        faço (?:isso|isto|já), cuido disso, ^(?:agora )?(?:sigo|continuo|prossigo) (?:com|para),
+        vamos (?:ao|à|aos|às|para o|para a) (?:próxim|segund|terceir)[oa]s?,
         ^(?:executo|verifico|corrijo|testo|adiciono|atualizo|removo|ajusto|reviso|altero)
     """,
     ends=r"""
@@ -238,6 +242,7 @@ _PORTUGUESE: Final = Language(
 )
 _ITALIAN: Final = Language(
     announces=r"""
+        ^(?:ora )?(?:continuo|proseguo) con, ^passo (?:ora )?(?:al|alla|ai|alle),
         lasciami, mi lasci, procedo a, procedo con, devo ora, devo ancora, ora devo, sto per,
         (?:ora|adesso|poi|prima|quindi|successivamente)(?:,)?
         (?:eseguo|verifico|controllo|correggo|creo|modifico|leggo|apro|provo|aggiungo|aggiorno
@@ -364,6 +369,7 @@ _CHINESE: Final = Language(
         讓我(?:先|來|再|檢|看|執|修|查|測|開|繼), 我(?:將|會|來)(?:檢|看|執|修|查|測|開|繼|運),
         接下來(?:我)?(?:將|會|要)?(?:檢|看|執|修|查|測|開|繼|運),
         我(?:这就|马上|立刻|接着|继续)[^等。],
+        ^(?:好的\x{ff0c})?(?:接着|继续)(?:处理|检查|修|查|看|排查|写|改|测|运行|执行|分析|实现|添加|下一),
         ^(?:好的\x{ff0c})?(?:我)?先(?:看|查|检查|查看|读|跑|确认|试|了解|分析)(?:一下|下|看),
         ^(?:好的\x{ff0c})?(?:现在|下面)?开始(?:检|运|修|查|执|读|写|创|更|添|测|分析|实现|处理|重)
     """,
@@ -410,6 +416,7 @@ _JAPANESE: Final = Language(
         |してみましょう),
         (?:見て|直して|調べて|開いて|読んで|書いて|進めて|試して)(?:みます|いきます|みましょう
         |いきましょう),
+        ^[^はがばと時際]{{0,60}}(?:に|へ)(?:進み|移り|取り掛かり|取りかかり)ます[。:]?$,
         ^[^はがばと時際]{{0,60}}(?:を|から){_JAPANESE_ACT}(?:します|いたします)[。:]?$
     """,
     ends=r"""
@@ -495,7 +502,8 @@ _MARKERS: Final = frozenset(
     voy vamos lo o los las el en una puedes puede dime espero quedo quieres tengo debo necesito
     ahora vou os as um uma em agora preciso aguardo fico quer gostaria me deixe deixa deixo
     ora adesso procedo attendo resto lasciami vuoi vuole puoi devi devo il gli fammi sto vado
-    è sono ancora non un per di lascio ik de het een op nog nu laat zal wil wacht daarna vervolgens
+    è sono ancora non un per di al lascio ik de het een op nog nu laat zal wil wacht daarna
+    vervolgens
     """.split()
 )
 """Words that stand in nearly every sentence of a language that needs no other signs."""

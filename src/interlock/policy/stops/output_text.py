@@ -36,6 +36,7 @@ _CODE_LINE: Final = re.compile(
     r"|\S+(?::\d+(?::\d+)?|\(\d+,\d+\))(?::| -) (?:fatal )?(?:error|warning|note)\b"
     r"|(?:npm|pnpm|yarn) (?:WARN|ERR!|warn|error|notice) "
     r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
+    r"|(?:error|warning|note|help)(?:\[\w+\])?: |\s*--> \S+:\d|\s*\d* \|(?: |$)"
     r"|\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\b"
     r"|\[\d+/\d+\] \S|\d+ (?:passed|failed|skipped)\b.* in \d|[.FEsx]{3,}(?: +\[ *\d+%\])?$"
     r"|\S+ [.FEsxX]+ +\[ *\d+%\]$|collected \d+ items?\b|(?:FAILED|ERROR) \S+::\S+ - "
