@@ -117,6 +117,23 @@ _RUN = (
     'while read l; do eval "$l"; done < moved',
     "crontab moved",
 )
+_NAMES = ("find . -type f", "git ls-files", "ls -A", "find . -type f | sort")
+_DELETED = (
+    "xargs rm -f",
+    'while read f; do rm "$f"; done',
+    "sed 's/^/rm /' | sh",
+    "awk '{print \"rm \" $0}' | sh",
+    "python3 -c 'import sys,os; [os.remove(l.strip()) for l in sys.stdin]'",
+    "perl -ne 'chomp; unlink $_'",
+    "ruby -ne 'File.delete($_.chomp)'",
+)
+_LOOKED_THROUGH = (
+    "python3 -c 'import sys; print(len(sys.stdin.readlines()))'",
+    "perl -ne 'print if /x/'",
+    "xargs wc -l",
+    "xargs cat | psql app",
+    "sed 's/^/- /'",
+)
 
 
 def cases() -> Iterator[Case]:
@@ -129,6 +146,8 @@ def cases() -> Iterator[Case]:
     yield from asked(f"<fetch>; {run}", fetch=_FETCHED)
     yield from asked(f"{_FETCHED[0]}; <move>; {_RUN[0]}", move=_MOVED)
     yield from asked(f"{_FETCHED[0]}; mv kept moved; <run>", run=_RUN)
+    yield from asked("<names> | <delete>", names=_NAMES, delete=_DELETED)
+    yield from free("<names> | <look>", names=_NAMES, look=_LOOKED_THROUGH)
     yield from free("echo hi > kept; <move>; <send>", move=_MOVED[:5], send=ordinary[:9])
     yield from free("date > moved; <send>", send=ordinary)
     yield from free("<fetch>; wc -l kept", fetch=_FETCHED)

@@ -120,8 +120,7 @@ class Simulation(Walker):
 
     def run_tree(self, tree: Tree, scope: Scope, frame: Frame) -> Stream:
         """Follow all of a parsed line; it may also start processes without end."""
-        bomb = endless_forks(tree)
-        if bomb:
+        if bomb := endless_forks(tree):
             command = self.bare("fork", bomb, scope, frame)
             self.note_effect(EffectKind.FORK, literal(bomb), 0, command)
         return super().run_tree(tree, scope, frame)
@@ -486,7 +485,9 @@ class Simulation(Walker):
     def doubt_input(self, command: Command) -> None:
         """Note that what flows in is run, where nothing is known of it."""
         if is_fed_unseen(command):
-            self.give_up("it runs what another command prints", command.text)
+            # A shell makes nothing of names: a command was made of each.
+            made = command.frame.stdin.labels & MANY and self.programs.of(command.program).shell
+            self.give_up("it runs what another command prints", command.text, asks=bool(made))
         for source in doubtful_sources(command):
             self.doubt(source, command)
 

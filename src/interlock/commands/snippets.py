@@ -23,6 +23,7 @@ from interlock.commands.shell.provenance import (
     DECODED,
     ENVIRON,
     LOGIN,
+    MANY,
     PICKED,
     REMOTE,
     SECRET,
@@ -375,12 +376,22 @@ def _follow_code(
             _follow_effect(simulation, effect, command, scope)
         elif effect.target:
             _note_on_file(simulation, effect, command, scope, is_chosen=is_chosen)
+    _note_together(simulation, effects, command, scope)
+
+
+def _note_together(
+    simulation: Simulation, effects: list[CodeEffect], command: Command, scope: Scope
+) -> None:
+    """Note what effects come to with each other, and with what flows in."""
     kinds = {effect.kind for effect in effects}
     held = _held_by_code(simulation, effects, command, scope)
     if CallKind.SEND in kinds and held & _SECRETS:
         simulation.note("code", ["send-secret"], command)
     elif CallKind.SEND in kinds and held & LOGIN:
         simulation.note_effect(EffectKind.SEND, unknown("what it reads"), LOGIN, command)
+    if CallKind.DELETE in kinds and command.frame.stdin.labels & MANY:
+        # Which of the names that flow in are deleted, only the run knows.
+        simulation.note_effect(EffectKind.DELETE, unknown("what flows in"), MANY, command)
     if held & REMOTE and kinds & {CallKind.EVAL, CallKind.REVIVE}:
         simulation.note_effect(EffectKind.EXECUTE, unknown("what it fetched"), REMOTE, command)
 
