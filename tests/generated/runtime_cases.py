@@ -473,6 +473,16 @@ awk "BEGIN { system(\"$C\") }"
 make SHELL="$S"
 """
 
+_TOLD_TO_A_SHELL = (
+    'echo "<deed> $X" | sh',
+    "echo <deed> $X | bash",
+    'printf "<deed> $X\\n" | sh',
+    "printf '<deed> %s\\n' \"$X\" | sh",
+    'sh <<< "<deed> $X"',
+    "cat <<E | sh\n<deed> $X\nE",
+)
+"""A line of which a part is known only at run time."""
+
 
 def cases() -> Iterator[Case]:
     """Yield programs by name and without one, values that are known, and code that is not."""
@@ -480,6 +490,9 @@ def cases() -> Iterator[Case]:
     yield from asked("<head> <rest>", head=("$GIT", '"${GIT}"', "$GIT_BIN", "$X"), rest=_GIT)
     yield from asked("<head> rm -rf /", "<head> git reset --hard", head=("$SUDO", "$RUN", "$X"))
     yield from asked(*_lines(_NAMED), *_lines(_VALUES))
+    yield from asked(*_TOLD_TO_A_SHELL, deed=("rm -rf", "git push --force origin", "shred -u"))
+    yield from free(*_TOLD_TO_A_SHELL, deed=("ls", "make -C"))
+    yield from free('cat <<< "rm -rf $X"', 'echo "rm -rf $X"', 'grep x <<< "rm -rf $X"')
     yield from warned(*_lines(_CODE), var=('"$X"', "$CODE", '"${Q}"'))
     yield from warned(*_lines(_UNSEEN))
     yield from free("<head> <rest>", head=_NAMELESS, rest=("-rf build", "--version", "-v", "run x"))

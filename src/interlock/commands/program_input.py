@@ -39,7 +39,8 @@ def fetched_files(argv: Sequence[Word], scope: Scope) -> frozenset[str]:
 def is_fed_unseen(command: Command) -> bool:
     """Whether another command prints what flows in, and nothing is known of it."""
     stdin = command.frame.stdin
-    return command.frame.piped and (_is_unseen(stdin) or bool(stdin.labels & MANY))
+    doubtful = _is_unseen(stdin) or not stdin.exact or bool(stdin.labels & MANY)
+    return command.frame.piped and doubtful
 
 
 def doubtful_sources(command: Command) -> list[Word]:

@@ -32,6 +32,7 @@ from interlock.commands.shell.provenance import (
     TYPED,
     UNSEEN,
     Stream,
+    as_written,
     ended,
     joined,
     part_of,
@@ -111,9 +112,8 @@ def printf_text(words: Sequence[Word]) -> Stream:
     """Return what `printf` prints for literal words; formats are applied over and over."""
     if not words:
         return NOTHING
-    labels = labels_of(words)
-    if not all(word.known for word in words):
-        return Stream(labels | login_in(words))
+    known = all(word.known for word in words)
+    labels = labels_of(words) | (0 if known else login_in(words))
     # Every round of the format takes some of the arguments, so this ends.
     template, _ = _unescaped(words[0].text, _OF_FORMATS)
     arguments = [word.text for word in words[1:]]
@@ -123,11 +123,12 @@ def printf_text(words: Sequence[Word]) -> Stream:
     while True:
         text, used = _formatted(template, arguments)
         if text is None:
-            return Stream(labels | DECODED)
+            return Stream(labels | (DECODED if known else 0))
         parts.append(text)
         arguments = arguments[used:]
         if not used or not arguments:
-            return _printed("".join(parts), words)
+            whole = "".join(parts)
+            return _printed(whole, words) if known else as_written(labels, whole, known=False)
 
 
 def _printed(text: str, words: Sequence[Word]) -> Stream:
@@ -201,9 +202,9 @@ def _echo(run: Execution) -> Stream:
     while words and _ECHO_OPTION.fullmatch(words[0].text):
         letters += words.pop(0).text
     labels = labels_of(words)
-    if not all(word.known for word in words):
-        return Stream(labels | login_in(words))
     text = " ".join([word.text for word in words])
+    if not all(word.known for word in words):
+        return as_written(labels | login_in(words), text, known=False)
     end = "" if "n" in letters else "\n"
     if letters.rfind("e") <= letters.rfind("E"):
         return Stream(labels, text + end)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from interlock.commands.shell.command import Redirect, SimpleCommand
 from interlock.commands.shell.pieces import fields_of, one_word
-from interlock.commands.shell.provenance import Stream
+from interlock.commands.shell.provenance import Stream, as_written
 from interlock.commands.shell.scope import Function, Shell
 from interlock.commands.shell.syntax import WORD_KINDS, Tree
 from interlock.commands.shell.word_reader import BODY, PLAIN, WordReader
@@ -116,7 +116,7 @@ class Expander:
             elif node.type == "herestring_redirect":
                 word = self.word(node.children[-1])
                 found.redirects.append(Redirect("<<<", self._descriptor(node), word))
-                found.stdin = Stream(word.labels, word.text + "\n" if word.known else None)
+                found.stdin = as_written(word.labels, word.text + "\n", known=word.known)
             else:
                 self._heredoc_redirect(node, found)
         return found

@@ -64,6 +64,7 @@ NAMES: Final = {
     "process": PROCESS,
 }
 
+_UNKNOWN_STARTS: Final = ("$", "`", "")
 _EMPTY_BY_NATURE: Final = ("__init__.py", "__init__.pyi", "conftest.py")
 
 
@@ -78,6 +79,13 @@ class Stream(msgspec.Struct, frozen=True, gc=False):
 
 NOTHING: Final = Stream(0, "")
 UNSEEN: Final = Stream(0, None)
+
+
+def as_written(labels: int, text: str, *, known: bool) -> Stream:
+    """Return what a text prints; variables that only the run knows stand in it as they are."""
+    if known or text[:1] not in _UNKNOWN_STARTS:
+        return Stream(labels, text, exact=known)
+    return Stream(labels)
 
 
 def part_of(stream: Stream) -> Stream:
