@@ -61,7 +61,7 @@ from commands.lines import command_in, effects_in
         ("interlock calibrate runs.jsonl --outcomes o.csv", []),
         ("interlock audit runs.jsonl --html page.html", ["overwrite page.html in project"]),
         ("interlock ledger info x", []),
-        ("sed -i s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
+        ("sed -i s/a/b/ x", ["overwrite x in project"]),
         ("sed --in-place=.bak s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
         ("sed s/a/b/ x", []),
         ("awk -i inplace 1 x", ["overwrite x in project"]),

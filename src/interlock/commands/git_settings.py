@@ -21,6 +21,13 @@ _GIT_PROGRAMS: Final = (
 )
 _GIT_LOADS: Final = r"core\.hookspath|include(?:if\..*)?\.path|init\.templatedir"
 """Settings that name folders or files with code, or with more settings."""
+_USUAL: Final = (
+    ("core.fsmonitor", r"(?i)true|false|0|1"),
+    ("core.pager", r"cat|more|delta|bat|less(?: -[A-Za-z]{1,9})?|"),
+    ("core.editor", r"vi|vim|nvim|nano|emacs|micro|true|:|code (?:-w|--wait)"),
+    ("alias.", r"[a-z][\w-]*(?: .*)?"),
+)
+"""Settings that name programs, and values with which nothing runs that was not there."""
 _GIT_COUNT: Final = "GIT_CONFIG_COUNT"
 _GIT_KEY: Final = "GIT_CONFIG_KEY_"
 _GIT_VALUE: Final = "GIT_CONFIG_VALUE_"
@@ -84,7 +91,24 @@ def _follow_settings(simulation: Simulation, command: Command, scope: Scope) -> 
             words = [*map(literal, ("git", *line.text.split())), *behind]
             simulation.run_words(words, command, scope, via=f"git -c {name}")
     if verbs == ["config"] and len(operands) > 2:
-        _git_setting(simulation, operands[-2].text, operands[-1], command, scope)
+        _follow_kept(simulation, command, scope)
+
+
+def _follow_kept(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """Follow `git config name value`, and mark values that everybody keeps there."""
+    invocation = command.invocation
+    name, line = invocation.operands[-2].text, invocation.operands[-1]
+    _git_setting(simulation, name, line, command, scope)
+    kept = [word.text for word in invocation.operands[1:-2]]
+    # A third word would say which of the old values goes.
+    if not line.known or kept not in ([], ["set"]):
+        return
+    for beginning, usual in _USUAL:
+        if name.lower().startswith(beginning) and re.fullmatch(usual, line.text):
+            # Nobody can write it: options begin with a dash.
+            invocation.flags.add("usual-value")
+            if beginning == "alias.":
+                simulation.run_line(f"git {line.text}", command, scope, via=f"git {name}")
 
 
 def _follow_sources(simulation: Simulation, command: Command, scope: Scope) -> None:

@@ -33,6 +33,7 @@ from interlock.commands.shell.provenance import (
 )
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
+from interlock.commands.shown_variables import shows_variables
 from interlock.commands.simulation import Simulation
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
@@ -255,6 +256,8 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     for script in scripts:
         simulation.budget.read(len(script))
         simulation.follow_script(ran_by_awk(script, given, records.text), command, scope)
+        if shows_variables(script):
+            simulation.note("env", [], command)
         if "/inet" in script and _runs_what_it_reads(script):
             simulation.note("code", ["socket-shell"], command)
         if records.labels & REMOTE and re.search(_AWK_RUNS, script):
@@ -402,6 +405,8 @@ def _note_in_text(simulation: Simulation, code: str, command: Command) -> None:
         simulation.note("export", [f"{found[found.lastindex or 0]}="], command)
     if "fork" in code and re.search(_ENDLESS_FORKS, code):
         simulation.note_effect(EffectKind.FORK, literal(code), 0, command)
+    if shows_variables(code):
+        simulation.note("env", [], command)
 
 
 def _note_on_file(

@@ -41,6 +41,7 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
 from interlock.commands.shell_programs import run_foreign_shell, run_script, run_shell
+from interlock.commands.shown_variables import follow_filter, follow_processes
 from interlock.commands.simulation import Follow, Simulation
 
 
@@ -553,6 +554,8 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "go": _go,
     "children": _children,
     "processes": _processes,
+    "process-list": follow_processes,
+    "filter": follow_filter,
     "config": _config,
     "each": _each,
     "evaluated": _evaluated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -11,9 +12,10 @@ from msgspec.structs import replace
 
 from interlock.commands.programs.places import Places
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
+from interlock.commands.programs.scripts import leaves_nothing
 from interlock.commands.shell.cmdlets import cmdlet_of, is_item
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.provenance import MANY, UNKNOWN_FILE, Stream
+from interlock.commands.shell.provenance import EMPTY, MANY, UNKNOWN_FILE, Stream
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word
 
@@ -26,6 +28,8 @@ _RUBBISH: Final = frozenset(
     " pyc pyo class coverage pdb ilk idb".split()
 )
 """How files end that nobody would miss."""
+_TAKES_SCRIPT: Final = re.compile("-[a-z0-9]*[eE]|--expression|--source")
+"""Options that take a script: `-e`, `-pe`, `--expression`."""
 
 
 class Execution(msgspec.Struct, frozen=True, gc=False):
@@ -94,6 +98,34 @@ def cmdlet_targets(run: Execution) -> list[Word]:
     known = run.stdin.text is not None
     labels = run.stdin.labels
     return [Word(name, known=known, glob=known, labels=labels) for name in names if name]
+
+
+def edited_in_place(run: Execution) -> list[Word]:
+    """Return the files that `sed -i` and the like rewrite; marked, where they leave nothing."""
+    given = run.invocation
+    if run.command.program.endswith("awk"):
+        in_place = any(word.text == "inplace" for word in given.all_values("-i", "--include"))
+    else:
+        in_place = any(_edits_in_place(word.text) for word in run.words)
+    if not in_place:
+        return []
+    values = given.values.items()
+    scripts = [word for name, words in values if _TAKES_SCRIPT.fullmatch(name) for word in words]
+    files = given.operands
+    if not scripts and not given.has("-f", "--file"):
+        # `sed -i '' d file` is how others write `sed -i d file`.
+        first = 1 if len(files) > 2 and not files[0].text else 0
+        scripts, files = files[first : first + 1], files[first + 1 :]
+    options = [word.text for word in run.words if word.text[:1] == "-"]
+    if not scripts or not leaves_nothing(options, ";".join([word.text for word in scripts])):
+        return files
+    return [replace(word, labels=word.labels | EMPTY) for word in map(counted, files)]
+
+
+def _edits_in_place(text: str) -> bool:
+    return text.startswith("--in-pl") or (
+        text[:1] == "-" and text[:2] != "--" and "i" in text[:4].lower()
+    )
 
 
 def counted(target: Word) -> Word:

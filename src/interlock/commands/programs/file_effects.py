@@ -16,6 +16,7 @@ from interlock.commands.programs.execution import (
     Execution,
     cmdlet_targets,
     counted,
+    edited_in_place,
     is_rubbish,
     named,
     told_outputs,
@@ -31,7 +32,7 @@ from interlock.commands.programs.outputs import (
     unzip,
     zip_archive,
 )
-from interlock.commands.programs.places import CREDENTIAL, HOME, SYSTEM, SYSTEM_ROOT
+from interlock.commands.programs.places import CREDENTIAL, HOME, SYSTEM, SYSTEM_ROOT, TEMP
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Command, Effect, EffectKind
@@ -129,7 +130,9 @@ def _remove(run: Execution) -> Iterator[Effect]:
             tree = run.invocation.has("-r", "-R", "--recursive")
         name = named(word)
         target = replace(name, labels=name.labels & ~MANY) if asks_back else counted(name)
-        yield run.effect(EffectKind.DELETE, target, recursive=tree, forced=forced)
+        # What was moved away first is lost from where it was.
+        lost = run.scope.moved_to(word.text) if run.scope.moved else ()
+        yield from run.effects(EffectKind.DELETE, [target, *lost], recursive=tree, forced=forced)
 
 
 def _goes_with_obj(target: Word, run: Execution) -> bool:
@@ -217,9 +220,14 @@ def _shred(run: Execution) -> Iterator[Effect]:
 
 
 def _move(run: Execution) -> Iterator[Effect]:
-    sources, _ = _sources_and_destination(run)
+    sources, destination = _sources_and_destination(run)
     yield from run.effects(EffectKind.MOVE, sources, recursive=True)
     yield from _copy(run)
+    if destination is None:
+        return
+    away = bool(run.places.at(f"{destination.text}/{_SOME_FILE}", run.scope) & TEMP)
+    for source in sources if away or run.scope.moved else ():
+        run.scope.move(source, destination.text, away=away)
 
 
 def _copy(run: Execution) -> Iterator[Effect]:
@@ -321,20 +329,10 @@ def _own_files(run: Execution) -> Iterator[Effect]:
 
 
 def _in_place(run: Execution) -> Iterator[Effect]:
-    """`sed -i` and `perl -pi` rewrite their files."""
-    in_place = any(_edits_in_place(word.text) for word in run.words)
-    return run.effects(EffectKind.OVERWRITE, run.operands if in_place else ())
-
-
-def _awk(run: Execution) -> Iterator[Effect]:
-    in_place = any(word.text == "inplace" for word in run.invocation.all_values("-i"))
-    return run.effects(EffectKind.OVERWRITE, run.operands[1:] if in_place else ())
-
-
-def _edits_in_place(text: str) -> bool:
-    return text.startswith("--in-pl") or (
-        text[:1] == "-" and text[:2] != "--" and "i" in text[:4].lower()
-    )
+    """`sed -i` and `perl -pi` rewrite their files, or empty them."""
+    for target in edited_in_place(run):
+        gone = target.labels & EMPTY and target.labels & MANY
+        yield run.effect(EffectKind.DELETE if gone else EffectKind.OVERWRITE, target)
 
 
 def _permissions(run: Execution) -> Iterator[Effect]:
@@ -564,7 +562,6 @@ FILE_WAYS: Final[dict[str, Callable[[Execution], Iterable[Effect]]]] = {
     "split": _split,
     "own-files": _own_files,
     "edit-in-place": _in_place,
-    "awk": _awk,
     "permit": _permissions,
     "find": _find,
     "git": _git,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
@@ -257,3 +257,25 @@ def ran_by_call(script: str) -> Iterator[str]:
     """Return the command lines that scripts of dc, gnuplot or m4 run: `!ls`, `system("ls")`."""
     for found in re.finditer(_CALLS, script):
         yield found[found.lastindex or 0]
+
+
+_SILENT: Final = r"-[a-zA-LN-Z0-9]{0,9}n[a-zA-Z0-9]{0,9}|--quiet|--silent"
+_PRINTING: Final = r"-[a-zA-LN-Z0-9]{0,9}p[a-zA-Z0-9]{0,9}"
+_SAYS: Final = r"[pPw=]|say|(?:^|[\s;{}\d$/])[aic](?:\\|\s)"
+_LEAVES_NOTHING: Final = re.compile(
+    r"(?:[01],\$|/(?:\^|\$|\^?\.[*+]?\$?)/)?\s{0,9}d"
+    r"|s(\W)\^?\.[*+]\$?\1\1[gimsI]{0,9}"
+    r"|\$_\s{0,9}=\s{0,9}(?:\"\"|''|undef|nil)|undef\s{1,9}\$_|0|\{\s{0,9}(?:next)?\s{0,9}\}"
+)
+
+
+def leaves_nothing(options: Iterable[str], script: str) -> bool:
+    """Whether an edit in place takes all that a file holds, and keeps no copy of it."""
+    given = list(options)
+    if any("i" in option and ("." in option or "~" in option) for option in given):
+        return False
+    script = script.strip("; \t\n")
+    prints = any(re.fullmatch(_PRINTING, option) for option in given)
+    if not prints and any(re.fullmatch(_SILENT, option) for option in given):
+        return re.search(_SAYS, script) is None
+    return _LEAVES_NOTHING.fullmatch(script) is not None

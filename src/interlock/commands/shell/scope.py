@@ -113,6 +113,8 @@ class Scope(msgspec.Struct):
     """What a function declared for itself: it does not outlive the call."""
     files: dict[str, Stream] = {}
     """Files written so far on this line, and what lies in them."""
+    moved: dict[str, Word] = {}
+    """What was moved to a temporary folder on this line: where it lies now, and where it lay."""
     folders: dict[str, Filled] = {}
     """Folders filled so far on this line with files whose names nobody knows."""
     sinks: dict[str, Function] = {}
@@ -352,6 +354,28 @@ class Scope(msgspec.Struct):
         self.cwd = (
             self.path(target.text) if target.known or target.text.startswith("$") else target.text
         )
+
+    def move(self, source: Word, target: str, *, away: bool) -> None:
+        """Remember where something lay that is moved away, to a temporary folder; or back."""
+        lay_there = self.moved_to(source.text)
+        for key in [key for key in self.moved if self._is_at(key, source.text)]:
+            del self.moved[key]
+        if away:
+            name = source.text.rstrip("/").rpartition("/")[2]
+            path = self.path(target).rstrip("/")
+            keys = (f"{path}/{name}",) if target.endswith("/") else (f"{path}/{name}", path)
+            # The line may go elsewhere before it deletes.
+            origin = replace(source, text=self.path(source.text))
+            self.moved.update(dict.fromkeys(keys, lay_there[0] if lay_there else origin))
+
+    def moved_to(self, target: str) -> list[Word]:
+        """Return what was moved to a place, or below it, as it was called where it lay."""
+        found = [word for key, word in self.moved.items() if self._is_at(key, target)]
+        return list(dict.fromkeys(found))
+
+    def _is_at(self, path: str, target: str) -> bool:
+        folder = self.path(target).removesuffix("/*").rstrip("/")
+        return f"{path}/".startswith(f"{folder}/")
 
     def held(self, path: str) -> Stream | None:
         """Return what lies in a file, where this line wrote or fetched it."""

@@ -1,0 +1,38 @@
+"""Settings that git keeps: those that everybody has, and those that run something."""
+
+import pytest
+
+from commands.lines import commands_in, followed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git config alias.st 'status -sb'",
+        "git config set --global core.pager cat",
+        "git config --global core.pager 'less -FRX'",
+        "git config core.editor 'code --wait'",
+        "git config core.fsmonitor FALSE",
+    ],
+)
+def test_a_usual_value_is_marked(line: str):
+    assert "usual-value" in followed(line).commands[0].invocation.flags
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("git config alias.st '!ls'", id="program"),
+        pytest.param('git config alias.st "$X"', id="run-time"),
+        pytest.param("git config core.pager ./x cat", id="third-word"),
+        pytest.param("git config core.pager 'less;x'", id="line"),
+        pytest.param("git config core.hooksPath true", id="other-setting"),
+        pytest.param("git config core.pager", id="asked-for"),
+    ],
+)
+def test_another_value_is_not(line: str):
+    assert "usual-value" not in followed(line).commands[0].invocation.flags
+
+
+def test_an_alias_is_judged_by_its_words():
+    assert "git reset --hard" in commands_in("git config --global alias.x 'reset --hard'")
