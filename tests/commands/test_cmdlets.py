@@ -3,7 +3,7 @@
 import pytest
 
 from commands.lines import commands_in, effects_in, followed
-from interlock.commands.shell.cmdlets import Cmdlet, cmdlet_of
+from interlock.commands.shell.cmdlets import Cmdlet, cmdlet_of, static_calls
 
 APP = "/home/dev/app"
 
@@ -129,3 +129,36 @@ def test_what_the_line_itself_shows_is_not_remote(line: str):
 )
 def test_all_processes_are_ended_where_all_flow_in(line: str, ends_all: bool):
     assert ("code kill" in commands_in(line)) is ends_all
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('[IO.Directory]::Delete("C:\\data", $true)', 'Remove-Item "C:\\data" -Recurse -Force'),
+        ("[System.IO.File]::Delete('a.txt')", "Remove-Item 'a.txt'"),
+        ("[io.file]::WriteAllText('a.txt', 'x')", "Set-Content 'a.txt'"),
+        ("[IO.File]::Move('a', 'b')", "mv 'a' 'b'"),
+        ("[Diagnostics.Process]::Start('cmd', '/c dir')", "cmd /c dir"),
+        ("[IO.File]::Exists('a')", ""),
+    ],
+)
+def test_a_method_does_what_a_command_does(line: str, expected: str):
+    assert list(static_calls(line)) == [expected]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[IO.Directory]::CreateDirectory('a')",
+        "[Diagnostics.Process]::GetProcessById(1)",
+        "[math]::Round(3.5)",
+    ],
+)
+def test_other_methods_do_nothing_to_files(line: str):
+    assert list(static_calls(line)) == []
+
+
+def test_methods_are_followed_in_a_line_and_behind_a_shell():
+    deleted = "delete C:/data in outside, recursive, forced"
+    assert deleted in effects_in('[IO.Directory]::Delete("C:\\data", $true)')
+    assert deleted in effects_in("powershell -c \"[IO.Directory]::Delete('C:\\data', 1)\"")

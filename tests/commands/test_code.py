@@ -232,6 +232,8 @@ MEANINGS = [
     (PYTHON, "getattr(os, 'remove')('/x')", "delete /x"),
     (PYTHON, "getattr(os, name)('/x')", ""),
     (PYTHON, "__import__('os').remove('/x')", "delete /x"),
+    (PYTHON, "__import__('os.path').remove('/x')", "delete /x"),
+    (PYTHON, "__import__('os', globals()).remove('/x')", "delete /x"),
     (PYTHON, "importlib.import_module(name).remove('/x')", ""),
     (PYTHON, "builtins.exec(x)", "eval x?"),
     (PYTHON, "os.system('a %s' % x)", "shell a ?"),

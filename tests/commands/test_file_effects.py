@@ -62,7 +62,7 @@ from commands.lines import command_in, effects_in
         ("interlock audit runs.jsonl --html page.html", ["overwrite page.html in project"]),
         ("interlock ledger info x", []),
         ("sed -i s/a/b/ x", ["overwrite x in project"]),
-        ("sed --in-place=.bak s/a/b/ x", ["overwrite s/a/b/ in project", "overwrite x in project"]),
+        ("sed --in-place=.bak s/a/b/ x", ["overwrite x in project"]),
         ("sed s/a/b/ x", []),
         ("awk -i inplace 1 x", ["overwrite x in project"]),
         ("awk 1 x", []),
@@ -163,6 +163,18 @@ def test_mirroring_deletes(line: str, effects: list[str]):
         ("zip", []),
         ("7z a o.7z src", ["overwrite o.7z in project"]),
         ("7z x o.7z", []),
+        (
+            "7z x o.7z -o/etc",
+            ["overwrite /etc in system-root+outside", "overwrite /etc/… in system+outside"],
+        ),
+        (
+            "unrar x o.rar /etc/",
+            ["overwrite /etc/ in system-root+outside", "overwrite /etc/… in system+outside"],
+        ),
+        (
+            "7z a o.7z src -sdel",
+            ["overwrite o.7z in project", "delete src in project, recursive, forced"],
+        ),
         ("7z x", []),
         ("7z", []),
         (

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock.commands.programs.program_tables import Program
-from interlock.commands.shell.command import Command
-from interlock.commands.shell.provenance import MANY, REMOTE, STAND_IN, UNKNOWN_FILE, Stream
+from interlock.commands.shell.command import Command, Redirect
+from interlock.commands.shell.provenance import (
+    EMPTY,
+    MANY,
+    REMOTE,
+    STAND_IN,
+    UNKNOWN_FILE,
+    Stream,
+)
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 
@@ -27,6 +34,21 @@ _NO_PROMPT: Final = (
     *("--query", "--help", "--version", "-V", "-l", "--list", "--batch", "-k", "-K", "-v"),
 )
 """Options with which they show none: what to run stands in the line, or there is nothing to."""
+
+_SPEAKS: Final = frozenset(("echo", "printf"))
+_HERE: Final = ("/dev/tcp/localhost/", "/dev/tcp/127.0.0.1/", "/dev/tcp/::1/")
+
+
+def only_knocks(redirect: Redirect, argv: Sequence[Word], labels: int) -> bool:
+    """Whether a connection says nothing, or talks to this machine on a line of its own."""
+    target = redirect.target.text
+    if labels & EMPTY:
+        return target.startswith("/dev/tcp/")
+    spoken = bool(argv) and argv[0].text in _SPEAKS
+    # What `exec` opens beside the standard ones is told apart by who uses it.
+    opened = [word.text for word in argv] == ["exec"]
+    opened = opened and redirect.descriptor not in {"", "0", "1", "2"}
+    return (spoken or opened) and target.startswith(_HERE)
 
 
 def fetched_files(argv: Sequence[Word], scope: Scope) -> frozenset[str]:

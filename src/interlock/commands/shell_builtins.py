@@ -309,10 +309,12 @@ def _exec(simulation: Simulation, command: Command, scope: Scope) -> Stream:
             )
         elif redirect.operator in {"<&", ">&"}:
             _duplicate(descriptor, target.text.removesuffix("-"), scope)
-        elif redirect.operator == "<":
-            scope.own().descriptors[descriptor] = simulation.places.stream(target, scope)
         else:
-            scope.own().outputs[descriptor] = target
+            # A connection is read from as well, whichever way it was opened.
+            if redirect.operator == "<" or target.text.startswith("/dev/"):
+                scope.own().descriptors[descriptor] = simulation.places.stream(target, scope)
+            if redirect.operator != "<":
+                scope.own().outputs[descriptor] = target
     if named:
         scope.assign(named, literal(named))
     return NOTHING

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from interlock.commands.program_input import STANDARD_INPUT
+from interlock.commands.shell.cmdlets import static_calls
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import DECODED, NOTHING, REMOTE, SHELL, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -119,6 +120,8 @@ def _run_foreign(simulation: Simulation, command: Command, line: str, scope: Sco
         simulation.note("code", ["socket-shell"], command)
     if runs_fetched(line):
         simulation.note_execution(unknown("what it fetched"), REMOTE, command)
+    for same in static_calls(line) if "]::" in line else ():
+        simulation.run_line(same, command, scope)
     line = re.sub(_FOREIGN_PART, _own_part, line.replace("\\", "/"))
     simulation.run_line(line, command, scope)
 

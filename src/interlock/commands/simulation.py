@@ -12,6 +12,7 @@ from interlock.commands.program_input import (
     doubtful_sources,
     fetched_files,
     is_fed_unseen,
+    only_knocks,
     shows,
     waits_for_lines,
 )
@@ -89,7 +90,6 @@ _LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
 _READERS: Final = frozenset(("read", "mapfile", "readarray"))
 _SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
-_SPEAKS: Final = frozenset(("echo", "printf"))
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
 
@@ -151,7 +151,7 @@ class Simulation(Walker):
     def invoke(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Stream:
         """Resolve a simple command, note what it does, and return what it prints."""
         self.budget.statement()
-        if simple.redirects or simple.stdin is not None:
+        if simple.redirects or simple.stdin is not None or "0" in scope.defined.descriptors:
             frame = self.fed(simple, scope, frame)
         if not simple.argv:
             for name, value in simple.assignments:
@@ -514,12 +514,13 @@ class Simulation(Walker):
     def fed(self, simple: SimpleCommand, scope: Scope, frame: Frame) -> Frame:
         """Return the frame with what the redirections let flow in."""
         stdin = simple.stdin
+        if stdin is None and not frame.piped:
+            # `exec 0< file`: from then on everybody reads that.
+            stdin = scope.defined.descriptors.get("0")
         for redirect in simple.redirects:
             if redirect.flows_in:
                 stdin = self._read(redirect, simple, scope, frame)
-        if stdin is None:
-            return frame
-        return frame.fed(stdin)
+        return frame if stdin is None else frame.fed(stdin)
 
     def _read(
         self, redirect: Redirect, simple: SimpleCommand, scope: Scope, frame: Frame
@@ -577,9 +578,7 @@ class Simulation(Walker):
         # What `exec` opens is written to later.
         opened = [word.text for word in simple.argv] == ["exec"]
         labels = printed.labels if opened else written(printed, target.text)
-        spoken = bool(simple.argv) and simple.argv[0].text in _SPEAKS
-        quiet = "/dev/tcp/" if labels & EMPTY else "/dev/tcp/localhost/"
-        if (spoken or labels & EMPTY) and target.text.startswith(quiet):
+        if only_knocks(redirect, simple.argv, labels):
             # Whether somebody listens there is asked without saying anything.
             return
         kind = EffectKind.OVERWRITE if redirect.truncates else EffectKind.APPEND

@@ -17,6 +17,7 @@ from interlock.commands.programs.places import OWN, TEMP
 from interlock.commands.programs.program_tables import Interpreter, Program, SqlClient
 from interlock.commands.programs.scripts import ran_by_awk
 from interlock.commands.run_time_programs import may_decide
+from interlock.commands.shell.cmdlets import static_calls
 from interlock.commands.shell.command import Command, Effect, EffectKind
 from interlock.commands.shell.provenance import (
     ARCHIVE,
@@ -96,6 +97,8 @@ def follow_snippet(
 
 def follow_statement(simulation: Simulation, line: str, command: Command, scope: Scope) -> None:
     """Follow a line that was meant for a database or a program, not for a shell."""
+    for same in static_calls(line) if "]::" in line else ():
+        simulation.run_line(same, command, scope)
     if looks_like_sql(line) or _is_bare_truncate(line):
         _follow_sql(simulation, line, command, scope)
     elif looks_like_code(line):

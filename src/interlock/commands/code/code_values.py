@@ -320,6 +320,15 @@ def _from_buffer(arguments: Arguments) -> Value | None:
     return {"base64": _from_base64, "hex": _from_hex}.get(encoding, _same)(arguments)
 
 
+def _top_module(arguments: Arguments) -> Value | None:
+    """`__import__("a.b")` is `a`, unless it is told what to take from it."""
+    name = arguments[0]
+    if not name.literal:
+        return None
+    text = name.text if len(arguments) > 1 else name.text.partition(".")[0]
+    return Value(path=module_path(text))
+
+
 _Answer = Callable[[Arguments], Value | None]
 
 
@@ -330,9 +339,9 @@ def _table(*rows: tuple[_Answer, str]) -> Mapping[str, _Answer]:
 _BY_NAME: Final = _table(
     (
         lambda given: Value(path=module_path(given[0].text)) if given[0].literal else None,
-        "require __import__ importlib.import_module import process.mainModule.require"
-        " module.require",
+        "require importlib.import_module import process.mainModule.require module.require",
     ),
+    (_top_module, "__import__"),
     (
         lambda given: Value(path=given[0].text.replace(":", ".")) if given[0].literal else None,
         "pkgutil.resolve_name pydoc.locate",

@@ -39,6 +39,7 @@ from interlock.commands.shell.provenance import (
 )
 from interlock.commands.shell.words import Word, decode_ansi_c, labels_of
 
+_PACKED_HISTORY: Final = frozenset(("archive", "bundle", "fast-export"))
 _MADE_BY_MKTEMP: Final = "/tmp/made-by-mktemp"  # noqa: S108 - a name for what mktemp would make
 _PATH_CHARS: Final = frozenset("/._~")
 _MAX_NAME: Final = 1024
@@ -316,9 +317,11 @@ def _git(run: Execution) -> Stream:
         return Stream(STAND_IN, ".")
     if verb == "ls-files":
         return _names(run, run.operands[1:])
-    if verb == "archive":
-        return Stream(REMOTE if run.invocation.has("--remote") else ARCHIVE)
-    return Stream(_labels_of_operands(run))
+    if verb == "archive" and run.invocation.has("--remote"):
+        return Stream(REMOTE)
+    # What holds the history, whole or as text, is as much as the folder.
+    history = verb in _PACKED_HISTORY or (verb == "log" and run.invocation.has("-p", "--patch"))
+    return Stream(ARCHIVE if history else _labels_of_operands(run))
 
 
 def _names(run: Execution, given: Sequence[Word]) -> Stream:
@@ -453,10 +456,12 @@ def zip_archive(command: Command) -> Archive:
 
 
 def seven_zip(command: Command) -> Archive:
-    """Return what `7z` would do: the first word says whether it packs."""
+    """Return what `7z` and `unrar` would do: the first word says whether they pack."""
     verb, *operands = command.invocation.operands or [Word("")]
     if verb.text in {"x", "e"}:
-        return Archive(unpacks=True, file=operands[0] if operands else None)
+        told = [word.tail(2) for word in command.argv if word.text.startswith("-o")]
+        told += [word for word in operands[1:] if word.text.endswith("/")]
+        return Archive(unpacks=True, file=next(iter(operands), None), folder=next(iter(told), None))
     return _packed(operands)
 
 

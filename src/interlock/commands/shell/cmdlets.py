@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from interlock.commands.shell.command import Command
@@ -27,6 +28,24 @@ _ELSEWHERE: Final = r"(?i)(?:env|variable|alias|function|wsman):"
 _PARAMETER: Final = r"-[A-Za-z]{1,30}:?"
 _ITEM: Final = r"\$(?:_|psitem)\b"
 """What flows in, one by one."""
+
+
+_STATIC: Final = re.compile(
+    r"(?i)\[(?:System\.)?(?:IO\.(?P<kind>File|Directory)|Diagnostics\.Process)\]::"
+    r"(?P<name>\w{1,40})\(\s{0,9}(?P<words>[^()]{1,400})\)"
+)
+_ARGUMENT: Final = r"\"[^\"]*\"|'[^']*'|[^\s,\"']+"
+_SAME_AS: Final = (
+    ("delete", "Remove-Item {0}"),
+    ("writeall", "Set-Content {0}"),
+    ("appendall", "Add-Content {0}"),
+    ("create", "Set-Content {0}"),
+    ("openwrite", "Set-Content {0}"),
+    ("readall", "cat {0}"),
+    ("move", "mv {0} {1}"),
+    ("copy", "cp {0} {1}"),
+)
+"""How methods of files and folders begin, and the commands that do the same."""
 
 
 class Cmdlet(NamedTuple):
@@ -91,3 +110,17 @@ def cmdlet_of(command: Command) -> Cmdlet:
 def is_item(word: Word) -> bool:
     """Whether a word stands for what flows in: `$_`, `$_.FullName`."""
     return re.match(_ITEM, word.text) is not None
+
+
+def static_calls(line: str) -> Iterator[str]:
+    """Yield lines that do what `[IO.Directory]::Delete("x", $true)` and its like do."""
+    for found in _STATIC.finditer(line):
+        words = re.findall(_ARGUMENT, found["words"])
+        name = found["name"].lower()
+        if found["kind"] is None:
+            if name == "start":
+                yield " ".join(words).replace('"', "").replace("'", "")
+        elif found["kind"].lower() == "file" or not name.startswith("create"):
+            same = next((same for start, same in _SAME_AS if name.startswith(start)), "")
+            tree = words[1:] and words[1].lower() in {"$true", "1"}
+            yield same.format(*words, "", "") + (" -Recurse -Force" if same and tree else "")

@@ -50,6 +50,9 @@ _BEFORE_A_GROUP: Final = (
     r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\()|![ \t]++(?=\{\s))"
 )
 _DASH_BEFORE_BODY: Final = r"(?<=[ \t])-(?=[ \t]{1,9}<<(?!<))"
+_STANDARD_INPUT: Final = (
+    rf"{_QUOTED_PARTS}|(?<![^\s;&|(])(?P<number>0)(?=<(?:[&>]|[ \t]{{0,9}}(?:/|<\()))"
+)
 _ODD_DASHES: Final = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
@@ -168,6 +171,8 @@ def _plain(command: str) -> str:
         command = re.sub(_DASH_BEFORE_BODY, r"\\-", command)
     if "time" in command or "coproc" in command or "! {" in command:
         command = re.sub(_BEFORE_A_GROUP, _blanked, command)
+    if "0<" in command:
+        command = re.sub(_STANDARD_INPUT, _without_number, command)
     if "$'" in command and "\\\\" in command:
         command = re.sub(_QUOTED_PARTS, _without_doubled_backslash, command)
     if command.isascii() and "\0" not in command:
@@ -178,6 +183,11 @@ def _plain(command: str) -> str:
 def _blanked(found: re.Match[str]) -> str:
     """Leave a keyword out in front of a group, where the grammar takes it for a program."""
     return found[1] + " " * len(found[2])
+
+
+def _without_number(found: re.Match[str]) -> str:
+    """`0<` is `<`; the grammar takes the number for a word."""
+    return found[0] if found["number"] is None else " "
 
 
 def _without_doubled_backslash(found: re.Match[str]) -> str:
