@@ -777,3 +777,7 @@ def test_uses_of_interlocks_own_library_are_known(code: str, used: list[str]):
     found = [each.target for each in effects_in(code, PYTHON) if each.kind is CallKind.LIBRARY]
 
     assert found == used
+
+
+def test_a_module_whose_name_only_the_run_decides_is_none_that_is_known():
+    assert effects_in("__import__(name).remove('/x')", PYTHON) == []

@@ -67,3 +67,36 @@ def test_what_was_moved_away_is_lost_from_where_it_lay(line: str):
 def test_nothing_else_is(line: str):
     lost = [each for each in effects_in(line, _CWD) if each.startswith("delete")]
     assert lost == [each for each in lost if "temp" in each]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("cp /dev/null src/*", id="copied"),
+        pytest.param("true | tee src/*", id="tee"),
+        pytest.param("dd if=/dev/null of=src/*", id="dd"),
+    ],
+)
+def test_nothing_over_many_files_deletes_them(line: str):
+    assert any(each.startswith("delete src/* in project") for each in effects_in(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("find . -path ./a -prune -o -delete", "./*"),
+        ("find . \\( -name a -prune \\) -o -delete", "./*"),
+        ("find . -name a -prune -o -name b -delete", "./b"),
+        ("find . -name a -prune -delete", "./a"),
+        ("find . -name a -prune", ""),
+        ("find . -name a -o -name b -delete", "./a"),
+    ],
+)
+def test_what_find_leaves_out_is_not_what_it_finds(line: str, found: str):
+    deleted = [each.split()[1] for each in effects_in(line)]
+    assert deleted[:1] == [found][: bool(found)]
+
+
+def test_what_is_moved_among_built_files_is_lost_with_them():
+    line = "mv src build/x && rm -rf build"
+    assert "delete /home/dev/app/src in project, recursive, forced" in effects_in(line, _CWD)

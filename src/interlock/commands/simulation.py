@@ -221,7 +221,7 @@ class Simulation(Walker):
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
             known = self.programs.of(program)
-            inner = None if known.wraps is None else unwrapped(program, argv, self.programs)
+            inner = None if known.wraps is None else unwrapped(program, argv, self.programs, frame)
             if inner is None and known.wraps is not None and known.wraps.after:
                 # Most take their command without a `--` too.
                 at = next(self._acting(argv, 1), len(argv))

@@ -28,6 +28,10 @@ _RUBBISH: Final = frozenset(
     " pyc pyo class coverage pdb ilk idb".split()
 )
 """How files end that nobody would miss."""
+_FILE_ENDINGS: Final = frozenset(
+    "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak xml hcl"
+    " html css pdf png jpg svg ini cfg conf sh map whl jar exe".split()
+)
 _TAKES_SCRIPT: Final = re.compile("-[a-z0-9]*[eE]|--expression|--source")
 """Options that take a script: `-e`, `-pe`, `--expression`."""
 
@@ -119,7 +123,7 @@ def edited_in_place(run: Execution) -> list[Word]:
     options = [word.text for word in run.words if word.text[:1] == "-"]
     if not scripts or not leaves_nothing(options, ";".join([word.text for word in scripts])):
         return files
-    return [replace(word, labels=word.labels | EMPTY) for word in map(counted, files)]
+    return [replace(word, labels=word.labels | EMPTY) for word in files]
 
 
 def _edits_in_place(text: str) -> bool:
@@ -136,6 +140,12 @@ def counted(target: Word) -> Word:
     if "*" not in text or (text.rpartition("/")[2][:1] != "*" and "**" not in text):
         return target
     return replace(target, labels=target.labels | MANY)
+
+
+def is_one_file(target: Word) -> bool:
+    """`rm -rf package-lock.json` deletes one file, not a tree."""
+    _, dot, ending = target.text.rpartition("/")[2].rpartition(".")
+    return bool(dot) and not target.glob and target.known and ending in _FILE_ENDINGS
 
 
 def is_rubbish(target: Word) -> bool:

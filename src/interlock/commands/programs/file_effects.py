@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Final
@@ -17,6 +17,7 @@ from interlock.commands.programs.execution import (
     cmdlet_targets,
     counted,
     edited_in_place,
+    is_one_file,
     is_rubbish,
     named,
     told_outputs,
@@ -32,7 +33,14 @@ from interlock.commands.programs.outputs import (
     unzip,
     zip_archive,
 )
-from interlock.commands.programs.places import CREDENTIAL, HOME, SYSTEM, SYSTEM_ROOT, TEMP
+from interlock.commands.programs.places import (
+    CREDENTIAL,
+    HOME,
+    SCRATCH,
+    SYSTEM,
+    SYSTEM_ROOT,
+    TEMP,
+)
 from interlock.commands.programs.program_tables import Program
 from interlock.commands.shell.cmdlets import cmdlet_of
 from interlock.commands.shell.command import Command, Effect, EffectKind
@@ -85,11 +93,6 @@ _WITH_VALUE: Final = ("-e", "-i", "-fi", "-cr", "-st")
 _STARTS_OF_WAYS: Final = frozenset("/~$")
 _SOME_FILE: Final = "…"
 """How a file is written whose name only the run decides."""
-_FILE_ENDINGS: Final = frozenset(
-    "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak xml hcl"
-    " html css pdf png jpg svg ini cfg conf sh map whl jar exe".split()
-)
-
 _PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz", ".zst")
 _FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN | ENVIRON | PICKED | ARCHIVE
 """What is true of everything that is made of something."""
@@ -125,7 +128,7 @@ def _remove(run: Execution) -> Iterator[Effect]:
     for word in run.operands:
         if _goes_with_obj(word, run):
             continue
-        tree = recursive and (spread or not _is_one_file(word))
+        tree = recursive and (spread or not is_one_file(word))
         if spread and is_rubbish(word):
             tree = run.invocation.has("-r", "-R", "--recursive")
         name = named(word)
@@ -150,12 +153,6 @@ def _boxed(run: Execution) -> Iterator[Effect]:
     _, colon, path = run.operands[-1].text.partition(":") if "cp" in verbs else ("", "", "")
     if colon and path.startswith(_BOX_SYSTEM):
         yield run.effect(EffectKind.OVERWRITE, Word(path, known=run.operands[-1].known))
-
-
-def _is_one_file(target: Word) -> bool:
-    """`rm -rf package-lock.json` deletes one file, not a tree."""
-    _, dot, ending = target.text.rpartition("/")[2].rpartition(".")
-    return bool(dot) and not target.glob and target.known and ending in _FILE_ENDINGS
 
 
 def _remove_item(run: Execution) -> Iterator[Effect]:
@@ -195,7 +192,7 @@ def _cmdlet_remove(run: Execution) -> Iterator[Effect]:
         return
     recursive = given.has("recurse")
     for word in cmdlet_targets(run):
-        tree = recursive and not _is_one_file(word)
+        tree = recursive and not is_one_file(word)
         yield run.effect(EffectKind.DELETE, counted(named(word)), recursive=tree, forced=tree)
 
 
@@ -225,7 +222,7 @@ def _move(run: Execution) -> Iterator[Effect]:
     yield from _copy(run)
     if destination is None:
         return
-    away = bool(run.places.at(f"{destination.text}/{_SOME_FILE}", run.scope) & TEMP)
+    away = bool(run.places.at(f"{destination.text}/{_SOME_FILE}", run.scope) & (TEMP | SCRATCH))
     for source in sources if away or run.scope.moved else ():
         run.scope.move(source, destination.text, away=away)
 
@@ -234,13 +231,20 @@ def _copy(run: Execution) -> Iterator[Effect]:
     sources, destination = _sources_and_destination(run)
     if destination is None:
         return
-    yield run.effect(EffectKind.OVERWRITE, _emptied(destination, map(run.file, sources)))
+    yield _written_over(run, _emptied(destination, map(run.file, sources)))
     if destination.text.endswith((".", "/")) or run.invocation.has("-t", "--target-directory"):
         for source in sources:
             name = source.text.rstrip("/").rpartition("/")[2]
             inside = Word(f"{destination.text.rstrip('/')}/{name}", known=source.known)
             yield run.effect(EffectKind.OVERWRITE, inside)
     _carry(sources, destination, run)
+
+
+def _written_over(run: Execution, target: Word) -> Effect:
+    """Many files that are emptied are as much as gone."""
+    marked = counted(target) if target.labels & EMPTY else target
+    gone = target.labels & EMPTY and marked.labels & MANY
+    return run.effect(EffectKind.DELETE if gone else EffectKind.OVERWRITE, marked)
 
 
 def _emptied(target: Word, streams: Iterable[Stream]) -> Word:
@@ -291,8 +295,8 @@ def _dd(run: Execution) -> Iterator[Effect]:
     if stream.labels or stream.text is not None:
         for target in given:
             run.store(target.text, stream)
-    targets = [_emptied(target, [stream]) for target in given]
-    return run.effects(EffectKind.OVERWRITE, targets, forced=True)
+    for target in given:
+        yield replace(_written_over(run, _emptied(target, [stream])), forced=True)
 
 
 def _tee(run: Execution) -> Iterator[Effect]:
@@ -300,8 +304,7 @@ def _tee(run: Execution) -> Iterator[Effect]:
         run.store(target.text, run.stdin)
     if run.invocation.has("-a", "--append"):
         return run.effects(EffectKind.APPEND, run.operands)
-    targets = [_emptied(target, [run.stdin]) for target in run.operands]
-    return run.effects(EffectKind.OVERWRITE, targets)
+    return (_written_over(run, _emptied(target, [run.stdin])) for target in run.operands)
 
 
 def _split(run: Execution) -> Iterator[Effect]:
@@ -331,8 +334,7 @@ def _own_files(run: Execution) -> Iterator[Effect]:
 def _in_place(run: Execution) -> Iterator[Effect]:
     """`sed -i` and `perl -pi` rewrite their files, or empty them."""
     for target in edited_in_place(run):
-        gone = target.labels & EMPTY and target.labels & MANY
-        yield run.effect(EffectKind.DELETE if gone else EffectKind.OVERWRITE, target)
+        yield _written_over(run, target)
 
 
 def _permissions(run: Execution) -> Iterator[Effect]:
@@ -364,18 +366,32 @@ def _runs_it_first(command: Command) -> bool:
 
 def found_by(command: Command) -> list[Word]:
     """Return what `find` finds: its names below its roots, or everything below them."""
+    argv = command.argv
     names = [
         word.text
-        for denial, before, word in zip(
-            command.argv, command.argv[1:], command.argv[2:], strict=False
-        )
-        if before.text in _NAME_TESTS and denial.text not in _DENIALS
+        for at, (denial, before, word) in enumerate(zip(argv, argv[1:], argv[2:], strict=False))
+        if before.text in _NAME_TESTS
+        and denial.text not in _DENIALS
+        and not _is_left_out(argv[at + 3 :])
     ]
     return [
         Word(f"{root.text.rstrip('/')}/{name}", known=root.known, glob=True, labels=root.labels)
         for root in _find_roots(command)
         for name in names or ["*"]
     ]
+
+
+def _is_left_out(behind: Sequence[Word]) -> bool:
+    """`-path ./a -prune -o ...`: what is meant are the others."""
+    left_out = False
+    for word in behind:
+        if word.text == "-prune":
+            left_out = True
+        elif word.text == "-o":
+            return left_out
+        elif left_out and word.text != ")":
+            return False
+    return False
 
 
 def _find_roots(command: Command) -> list[Word]:

@@ -103,12 +103,6 @@ def _environment(run: Execution) -> Stream:
     return Stream(LOGIN if named else 0 if run.operands else ENVIRON)
 
 
-def _processes(run: Execution) -> Stream:
-    """`ps auxe`, where no dash stands before the letters, prints the environment of each."""
-    shows_environment = any("e" in word.text for word in run.operands)
-    return Stream(PROCESS | LOGIN if shows_environment else PROCESS)
-
-
 def printf_text(words: Sequence[Word]) -> Stream:
     """Return what `printf` prints for literal words; formats are applied over and over."""
     if not words:
@@ -528,7 +522,6 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "filtered": _filtered,
     "part": _part,
     "processes": lambda _run: Stream(PROCESS),
-    "processes-as-told": _processes,
     "endless": lambda _run: Stream(ENDLESS),
     "backwards": partial(_computed, _backwards),
     "sorted": partial(_computed, _sorted),

@@ -47,6 +47,8 @@ class Wrapper(_Entry, frozen=True):
     """Words that make it no wrapper at all."""
     by_verb: bool = False
     """Whether only a verb of it is a wrapper."""
+    shell_with: tuple[str, ...] = ()
+    """Letters and options with which it starts a shell where no command stands; `*`: always."""
 
 
 class Interpreter(_Entry, frozen=True):

@@ -18,6 +18,7 @@ from interlock.commands.programs.program_tables import (
     whole_option,
 )
 from interlock.commands.shell.command import Frame, Invocation
+from interlock.commands.shell.provenance import UNSEEN
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, labels_of, literal, quoted, unknown
 
@@ -47,7 +48,7 @@ class Inner(msgspec.Struct):
     """Where the wrapper goes first."""
 
 
-def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | None:
+def unwrapped(program: str, argv: list[Word], programs: Programs, frame: Frame) -> Inner | None:
     """Return the command inside a wrapper, or None when it wraps nothing here."""
     known = programs.of(program)
     wrapper = known.wraps
@@ -65,7 +66,9 @@ def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | Non
         return divided
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper, known.values)
-    return _inner(argv, start, wrapper, known)
+    inner = _inner(argv, start, wrapper, known)
+    fed = frame.piped or frame.stdin is not UNSEEN
+    return _shell_of(argv[start:], wrapper) if inner is None and fed else inner
 
 
 def values_behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -206,6 +209,16 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> In
         else:
             break
     return _filled(inner, argv[index:], wrapper, as_line=as_line)
+
+
+def _shell_of(words: list[Word], wrapper: Wrapper) -> Inner | None:
+    """`sudo -s` and `su` start a shell, which runs what flows in."""
+    started = "*" in wrapper.shell_with
+    for word in words if wrapper.shell_with and not started else ():
+        text = word.text
+        given = [text] if text.startswith("--") else text[1:] if text.startswith("-") else ""
+        started = started or not set(wrapper.shell_with).isdisjoint(given)
+    return Inner(wrapper.remote, [Word("sh")]) if started else None
 
 
 def _text_at(argv: list[Word], index: int) -> str:
