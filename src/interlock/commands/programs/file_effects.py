@@ -93,7 +93,6 @@ _WITH_VALUE: Final = ("-e", "-i", "-fi", "-cr", "-st")
 _STARTS_OF_WAYS: Final = frozenset("/~$")
 _SOME_FILE: Final = "…"
 """How a file is written whose name only the run decides."""
-_PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz", ".zst")
 _FOLLOWS: Final = REMOTE | DECODED | SECRET | LOGIN | ENVIRON | PICKED | ARCHIVE
 """What is true of everything that is made of something."""
 
@@ -148,11 +147,12 @@ def _goes_with_obj(target: Word, run: Execution) -> bool:
 
 
 def _boxed(run: Execution) -> Iterator[Effect]:
-    """`docker cp file box:/etc/passwd` writes over what the box's own system is made of."""
-    verbs = [word.text for word in run.operands[:2]]
-    _, colon, path = run.operands[-1].text.partition(":") if "cp" in verbs else ("", "", "")
-    if colon and path.startswith(_BOX_SYSTEM):
-        yield run.effect(EffectKind.OVERWRITE, Word(path, known=run.operands[-1].known))
+    """`docker cp` writes over files here, or over what the box's own system is made of."""
+    if any(word.text == "cp" for word in run.operands[:2]):
+        target = run.operands[-1]
+        path = target.text.rpartition(":")[2]
+        if path == target.text or path.startswith(_BOX_SYSTEM):
+            yield run.effect(EffectKind.OVERWRITE, Word(path, known=target.known))
 
 
 def _remove_item(run: Execution) -> Iterator[Effect]:
@@ -474,7 +474,7 @@ def _unpacked(run: Execution) -> Iterator[Effect]:
         labels = run.file(word).labels & _FOLLOWS
         if labels:
             run.store(word.text.rpartition(".")[0], Stream(labels))
-            for ending in _PACKED_ENDINGS:
+            for ending in (".gz", ".bz2", ".xz", ".zst"):
                 run.store(f"{word.text}{ending}", Stream(labels))
     return run.effects(EffectKind.OVERWRITE, ())
 

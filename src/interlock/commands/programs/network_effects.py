@@ -151,7 +151,7 @@ def _copier(run: Execution) -> Iterator[Effect]:
     if not sources:
         return
     if not is_remote(destination.text):
-        _received(sources, destination, run)
+        yield from _received(sources, destination, run)
         return
     recursive = run.invocation.has("-r", "-a", "--recursive", "--archive", "--dirs")
     recursive = recursive or any(source.text.endswith(("/", ".")) for source in sources)
@@ -167,8 +167,10 @@ def _copier(run: Execution) -> Iterator[Effect]:
     yield _sent(run, destination, labels)
 
 
-def _received(sources: list[Word], destination: Word, run: Execution) -> None:
-    """Remember where a file, or all of a folder, has come from: another machine, say."""
+def _received(sources: list[Word], destination: Word, run: Execution) -> Iterator[Effect]:
+    """A copy overwrites; where a file, or all of a folder, has come from is remembered."""
+    if any(is_address(source.text) for source in sources):
+        yield run.effect(EffectKind.OVERWRITE, destination)
     labels = 0
     for source in sources:
         stream = Stream(REMOTE if is_address(source.text) else run.file(source).labels)
@@ -188,7 +190,8 @@ def _bucket(run: Execution) -> Iterator[Effect]:
     if is_address(destination.text):
         yield from _sent_files(run, destination, sources)
     else:
-        _received([word for word in sources if is_address(word.text)], destination, run)
+        remote = [word for word in sources if is_address(word.text)]
+        yield from _received(remote, destination, run)
 
 
 def _gh(run: Execution) -> Iterator[Effect]:
@@ -222,7 +225,7 @@ def _sftp(run: Execution) -> Iterator[Effect]:
     """`sftp host:file place` fetches; what flows in, or is told, says what else goes where."""
     source, *others = run.operands or [Word("")]
     if source.text.partition(":")[2]:
-        _received([source], others[0] if others else Word("."), run)
+        yield from _received([source], others[0] if others else Word("."), run)
     told = [run.stdin.text or "", *(each.text for each in run.invocation.all_values("-c", "-e"))]
     lines = [line.split() for line in re.split(r"[\n;]", "\n".join(told))]
     files = [Word(name) for line in lines if line[:1] and line[0] in _PUTS for name in line[1:]]
