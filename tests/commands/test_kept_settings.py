@@ -36,3 +36,9 @@ def test_another_value_is_not(line: str):
 
 def test_an_alias_is_judged_by_its_words():
     assert "git reset --hard" in commands_in("git config --global alias.x 'reset --hard'")
+
+
+def test_an_alias_may_begin_with_options():
+    assert "rm -rf x" in commands_in("git config alias.x '-c core.pager=\"rm -rf x\" log'")
+    assert commands_in("git config user.name -c") == ["git config user.name -c"]
+    assert commands_in("git config --list") == ["git config --list"]

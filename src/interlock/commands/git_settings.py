@@ -25,7 +25,7 @@ _USUAL: Final = (
     ("core.fsmonitor", r"(?i)true|false|0|1"),
     ("core.pager", r"cat|more|delta|bat|less(?: -[A-Za-z]{1,9})?|"),
     ("core.editor", r"vi|vim|nvim|nano|emacs|micro|true|:|code (?:-w|--wait)"),
-    ("alias.", r"[a-z][\w-]*(?: .*)?"),
+    ("alias.", r"[^!].*"),
 )
 """Settings that name programs, and values with which nothing runs that was not there."""
 _GIT_COUNT: Final = "GIT_CONFIG_COUNT"
@@ -92,6 +92,11 @@ def _follow_settings(simulation: Simulation, command: Command, scope: Scope) -> 
             simulation.run_words(words, command, scope, via=f"git -c {name}")
     if verbs == ["config"] and len(operands) > 2:
         _follow_kept(simulation, command, scope)
+    elif verbs == ["config"] and command.argv[-2] == operands[-1]:
+        # Behind the name, git takes `-c a=b log` for the value.
+        name, line = operands[-1].text, command.argv[-1].text
+        if name.startswith("alias."):
+            simulation.run_line(f"git {line}", command, scope, via=f"git {name}")
 
 
 def _follow_kept(simulation: Simulation, command: Command, scope: Scope) -> None:
