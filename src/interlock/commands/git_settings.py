@@ -90,30 +90,30 @@ def _follow_settings(simulation: Simulation, command: Command, scope: Scope) -> 
             behind = command.argv[command.argv.index(operands[0]) + 1 :]
             words = [*map(literal, ("git", *line.text.split())), *behind]
             simulation.run_words(words, command, scope, via=f"git -c {name}")
-    if verbs == ["config"] and len(operands) > 2:
+    if verbs == ["config"] and len(operands) > 1:
         _follow_kept(simulation, command, scope)
-    elif verbs == ["config"] and command.argv[-2] == operands[-1]:
-        # Behind the name, git takes `-c a=b log` for the value.
-        name, line = operands[-1].text, command.argv[-1].text
-        if name.startswith("alias."):
-            simulation.run_line(f"git {line}", command, scope, via=f"git {name}")
 
 
 def _follow_kept(simulation: Simulation, command: Command, scope: Scope) -> None:
     """Follow `git config name value`, and mark values that everybody keeps there."""
     invocation = command.invocation
-    name, line = invocation.operands[-2].text, invocation.operands[-1]
-    _git_setting(simulation, name, line, command, scope)
-    kept = [word.text for word in invocation.operands[1:-2]]
+    told = invocation.operands[1:]
+    if command.argv[-2] == told[-1] and " " in command.argv[-1].text:
+        # Behind the name, git takes `-c a=b log` for the value too.
+        told.append(command.argv[-1])
+    if len(told) < 2:
+        return
+    *kept, name, line = told
+    _git_setting(simulation, name.text, line, command, scope)
     # A third word would say which of the old values goes.
-    if not line.known or kept not in ([], ["set"]):
+    if not line.known or [word.text for word in kept] not in ([], ["set"]):
         return
     for beginning, usual in _USUAL:
-        if name.lower().startswith(beginning) and re.fullmatch(usual, line.text):
+        if name.text.lower().startswith(beginning) and re.fullmatch(usual, line.text):
             # Nobody can write it: options begin with a dash.
             invocation.flags.add("usual-value")
             if beginning == "alias.":
-                simulation.run_line(f"git {line.text}", command, scope, via=f"git {name}")
+                simulation.run_line(f"git {line.text}", command, scope, via=f"git {name.text}")
 
 
 def _follow_sources(simulation: Simulation, command: Command, scope: Scope) -> None:
