@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -53,10 +55,23 @@ def say(word: str) -> None:
     sys.stdout.flush()
 
 
+class AttendedEngine(Engine):
+    """An engine that says when its own thread has looked around, as it does first of all."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.has_looked = threading.Event()
+
+    def _look(self) -> None:
+        super()._look()
+        self.has_looked.set()
+
+
 def main(place: str, worker: str, log: str, gate: str | None = None) -> None:
-    """Work until nobody tells anything any more."""
+    """Work until nobody tells anything any more; the time is what it is told, 1970 at first."""
     clock = SettableClock()
-    engine = Engine(
+    clock.at = 0
+    engine = AttendedEngine(
         place,
         worker=worker,
         flows={"three": three_steps(worker, Path(log), gate)},
@@ -65,6 +80,7 @@ def main(place: str, worker: str, log: str, gate: str | None = None) -> None:
         lease_s=600.0,
     )
     engine.start()
+    engine.has_looked.wait()  # from here on nothing is done but what is told
     say("started")
     for line in sys.stdin:
         match msgspec.json.decode(line, type=list[str]):
@@ -76,9 +92,7 @@ def main(place: str, worker: str, log: str, gate: str | None = None) -> None:
                 engine._look()
             case ["fire", at]:
                 clock.at = int(at)
-                engine._due = {"beat": int(at)}
                 engine._fire()
-                clock.at = None
             case unknown:
                 raise AssertionError(unknown)
         say("done")
