@@ -165,5 +165,5 @@ def test_a_daemon_without_a_divider_takes_the_words_behind_its_program():
 def test_what_a_variable_makes_python_call_is_noted():
     noted = commands_in("PYTHONBREAKPOINT=os.system python3 a.py")
 
-    assert "export PYTHONBREAKPOINT=os.system" in noted
+    assert "loaded-code PYTHONBREAKPOINT=os.system" in noted
     assert len(commands_in("PYTHONBREAKPOINT=ipdb.set_trace python3 a.py")) == 1

@@ -155,7 +155,7 @@ def test_objects_out_of_fetched_bytes_run_code():
         ("git -c http.sslVerify=false fetch", "git config http.sslverify false"),
         ("NODE_TLS_REJECT_UNAUTHORIZED=0 node a.js", "unchecked tls"),
         ("export HUSKY=0", "unchecked hooks"),
-        ("LD_PRELOAD=/tmp/x.so ls", "export LD_PRELOAD=/tmp/x.so"),
+        ("LD_PRELOAD=/tmp/x.so ls", "loaded-code LD_PRELOAD=/tmp/x.so"),
         ("PIP_INDEX_URL=" + "http://h.example/simple pip install a", "package-index"),
     ],
 )

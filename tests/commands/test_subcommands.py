@@ -315,7 +315,7 @@ def test_what_only_the_run_decides_is_said(line: str, reason: str):
         ("mongosh --eval 'db.dropDatabase()'", "sql"),
         ("python -c 'import os; print(os.environ)'", "env"),
         ("python -c 'import os; os.kill(-1, 9)'", "code kill"),
-        ("LD_PRELOAD=x ls", "export LD_PRELOAD=x"),
+        ("LD_PRELOAD=./x ls", "loaded-code LD_PRELOAD=./x"),
         ("python -c 'c.execute(\"DROP TABLE t\")'", "sql drop table t"),
         ('python -c \'exec(__import__("base64").b64decode("eA=="))\'', "code eval-decoded"),
         ('python -c \'boto3.client("s3").delete_bucket(Bucket="b")\'', "api-call delete b"),

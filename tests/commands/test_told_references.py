@@ -112,12 +112,12 @@ def test_options_that_nobody_sees_are_in_doubt(line: str, in_doubt: bool):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("PATH=/tmp/e:$PATH make", ["export program-path=/tmp/e:$PATH"]),
-        ("ENV=/tmp/e sh", ["export bash_env=/tmp/e"]),
+        ("PATH=/tmp/e:$PATH make", ["loaded-code PATH=/tmp/e:$PATH"]),
+        ("ENV=/tmp/e sh", ["loaded-code ENV=/tmp/e"]),
         ("PATH=/tmp/e/bin:$PATH make", []),
         ("ENV=test make", []),
     ],
 )
 def test_variables_that_lead_to_programs_are_noted(line: str, expected: list[str]):
-    noted = [each.replace("?", "") for each in commands_in(line) if each.startswith("export")]
+    noted = [each.replace("?", "") for each in commands_in(line) if each.startswith("loaded-code")]
     assert noted == expected

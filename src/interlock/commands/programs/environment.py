@@ -26,26 +26,46 @@ _TAR_HELPER: Final = (
     r"(?:'([^']*)'|\"([^\"]*)\"|(\S+))"
 )
 _EXPANDED: Final = frozenset("ENV BASH_ENV PS0 PS1 PS2 PS4 PROMPT_COMMAND".split())
-_LOADED: Final = frozenset(
+_AGENT_SETTINGS: Final = frozenset(
     (
-        "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PROMPT_COMMAND BASH_ENV GCONV_PATH"
-        " PYTHONSTARTUP PERL5OPT GIT_EXEC_PATH PERL5DB OPENSSL_ENGINES"
-        " CLAUDE_CODE_SIMPLE CLAUDE_CODE_SAFE_MODE OPENCODE_PURE CLAUDE_CONFIG_DIR CODEX_HOME"
+        "CLAUDE_CODE_SIMPLE CLAUDE_CODE_SAFE_MODE OPENCODE_PURE CLAUDE_CONFIG_DIR CODEX_HOME"
         " COPILOT_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH OPENCODE_CONFIG_DIR"
         " GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
     ).split()
 )
+"""Where agents find their hooks, or are told to leave them out."""
+_TEMPORARY: Final = "(?:/tmp|/var/tmp|/dev/shm)"
+_FOREIGN: Final = r"(?:/(?!(?:usr|opt|lib(?:32|64)?)/(?!\S*\.\./))|~|\$|(?!node:)\w[\w+.-]*:)"
+"""How a file begins that neither the project nor an installed package brings, or an address."""
+_LIBRARY: Final = (
+    r"(?:^|[:\s])(?!(?:/(?:usr|opt|lib(?:32|64)?)/(?!\S*\.\./)[^:\s]*|[\w.+-]+)(?:[:\s]|$))[^:\s]"
+)
+"""A library that is neither installed nor searched for among those that are."""
+_ANYTHING: Final = "."
 _LOADING: Final = {
-    "PATH": r"^(?:/tmp|/var/tmp|/dev/shm)(?:/(?![^:]*bin(?::|$))[^:]*)?(?::|$)",
-    "ENV": r"^(?:/tmp|/var/tmp|/dev/shm)/",
-    "LD_LIBRARY_PATH": r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm)",
-    "NODE_OPTIONS": r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)\b",
+    **dict.fromkeys(("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES"), _LIBRARY),
+    **dict.fromkeys(
+        (
+            "PROMPT_COMMAND BASH_ENV GCONV_PATH PYTHONSTARTUP PERL5OPT GIT_EXEC_PATH PERL5DB"
+            " OPENSSL_ENGINES"
+        ).split(),
+        _ANYTHING,
+    ),
+    "PATH": rf"^{_TEMPORARY}(?:/(?![^:]*bin(?::|$))[^:]*)?(?::|$)",
+    "ENV": rf"^{_TEMPORARY}/",
+    "LD_LIBRARY_PATH": rf"(?:^|:){_TEMPORARY}",
+    "NODE_OPTIONS": (
+        r"(?:^|\s)(?:-r|--require|--import|--(?:experimental-)?loader)[\s=]*\"?" + _FOREIGN
+    ),
     "PYTHONBREAKPOINT": r"^(?:os|posix|pty|subprocess|shutil|builtins|runpy|code)\b",
-    "RUBYOPT": r"(?:^|\s)-r",
-    "JAVA_TOOL_OPTIONS": r"-(?:javaagent|agentpath|agentlib|Xbootclasspath)|OnError=",
+    "RUBYOPT": rf"(?:^|\s)-[rI]\s*{_FOREIGN}",
+    "JAVA_TOOL_OPTIONS": (
+        rf"-(?:javaagent|agentpath):{_FOREIGN}|-agentlib:(?:(?!jdwp)|\S*address=(?:\*|0\.0\.0\.0):)"
+        r"|-Xbootclasspath|OnError="
+    ),
     "GIT_CONFIG_PARAMETERS": r"(?i)command|pager|editor|external|alias|helper|fsmonitor",
 }
-_TOLD_AS: Final = {"PATH": "program-path", "ENV": "bash_env"}
+"""What in a value has programs load code, from where nobody would expect it."""
 _INDEXES: Final = frozenset(
     (
         "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX_URL UV_DEFAULT_INDEX UV_INDEX"
@@ -98,8 +118,9 @@ def is_expanded(name: str) -> bool:
 def noted_as(name: str, value: str) -> Iterator[tuple[str, str]]:
     """Yield the programs and words that a variable is noted as which loads, or installs from."""
     if _loads(name, value):
-        # What leads to programs may be harmless as well: elsewhere its name means nothing.
-        yield "export", f"{_TOLD_AS.get(name, name)}={value}"
+        yield "loaded-code", f"{name}={value}"
+    if value and name in _AGENT_SETTINGS:
+        yield "export", f"{name}={value}"
     if name.upper() in _INDEXES:
         origins = map(origin_of_index, re.split(_BETWEEN_INDEXES, value))
         if not ELSEWHERE.isdisjoint(origins):
@@ -110,8 +131,6 @@ def noted_as(name: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _loads(name: str, value: str) -> bool:
-    """Whether programs load the code that the value names, are told to by it, or leave it out."""
-    if name in _LOADED:
-        return bool(value)
+    """Whether programs load the code that the value names, or are told to by it."""
     pattern = _LOADING.get(_SAME.get(name, name))
-    return pattern is not None and re.search(pattern, value) is not None
+    return pattern is not None and value != "/dev/null" and re.search(pattern, value) is not None
