@@ -25,12 +25,12 @@ OUTPUT_OPTIONS: Final = frozenset(
 """Options that name what is written."""
 _RUBBISH: Final = frozenset(
     "o obj lo a gcda gcno d orig rej bak tmp temp log swp swo pid aux toc fls out prof tsbuildinfo"
-    " pyc pyo class coverage pdb ilk idb".split()
+    " pyc pyo class coverage pdb ilk idb gcov bbl blg ilg idx ind lof lot".split()
 )
 """How files end that nobody would miss."""
 _FILE_ENDINGS: Final = frozenset(
     "json lock log txt md zip tgz gz tar yaml yml toml py js ts tsx go rs csv out tmp bak xml hcl"
-    " html css pdf png jpg svg ini cfg conf sh map whl jar exe".split()
+    " html css pdf png jpg svg ini cfg conf sh map whl jar exe deb rpm msi".split()
 )
 _TAKES_SCRIPT: Final = re.compile("-[a-z0-9]*[eE]|--expression|--source")
 """Options that take a script: `-e`, `-pe`, `--expression`."""
@@ -143,9 +143,9 @@ def counted(target: Word) -> Word:
 
 
 def is_one_file(target: Word) -> bool:
-    """`rm -rf package-lock.json` deletes one file, not a tree."""
+    """`rm -rf package-lock.json` deletes one file, not a tree; so does `rm -rf *.o`, for each."""
     _, dot, ending = target.text.rpartition("/")[2].rpartition(".")
-    return bool(dot) and not target.glob and target.known and ending in _FILE_ENDINGS
+    return bool(dot) and target.known and ending in (_RUBBISH if target.glob else _FILE_ENDINGS)
 
 
 def is_rubbish(target: Word) -> bool:
