@@ -72,7 +72,7 @@ build/uv/bin/uv: constraints.txt
 	@touch $@
 
 test: $(STAMP) browser  ## Run every check and every test
-	@$(MAKE) --no-print-directory --jobs=$(CORES) lint docs types suite
+	@$(MAKE) --no-print-directory --jobs=$(CORES) lint types suite
 
 # The tests of the console look at it in a real browser, those of sandboxes try to get out of them.
 browser:
@@ -83,7 +83,13 @@ browser:
 		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends chromium >/dev/null; } \
 		|| echo "no browser: its tests are skipped; install one with 'apt-get install chromium'"
 
-suite: $(STAMP)
+# pytest rewrites each module of tests before it is loaded: once, not in every worker at the same time.
+REWRITTEN := build/.tests-rewritten
+$(REWRITTEN): $(STAMP) $(shell find tests -name '*.py')
+	@mkdir -p build && { $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true; } && touch $@
+
+# The documentation is built by a test.
+suite: $(STAMP) $(REWRITTEN)
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet

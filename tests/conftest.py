@@ -52,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if handed_down is not None:
         config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])
         return
+    if config.getoption("numprocesses", None):
+        Measurement.leave_to_workers()
     session = ExitStack()
     session.enter_context(temporary_place())
     config.stash[_FOLDER] = session.enter_context(owned_folder())

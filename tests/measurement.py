@@ -36,6 +36,12 @@ class Measurement:
             _load_everything()
         _leave_children_alone()
 
+    @staticmethod
+    def leave_to_workers() -> None:
+        """Measure nothing of a process that only leads others; they are told what it was told."""
+        if (coverage := Coverage.current()) is not None:
+            coverage.stop()
+
     def turn_to(self, item: pytest.Item) -> None:
         """Measure from now on if this test counts, and only then."""
         wanted = _counts(item)

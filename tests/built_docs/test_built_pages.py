@@ -54,13 +54,10 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """Build the pages, and serve them to this machine."""
+    """Build the pages, of which none may draw a warning, and serve them to this machine."""
     folder = tmp_path_factory.mktemp("docs")
-    subprocess.run(
-        [sys.executable, "-m", "sphinx", "--quiet", "--builder", "html", "docs", str(folder)],
-        cwd=ROOT,
-        check=True,
-    )
+    command = "-m sphinx --quiet --nitpicky --fail-on-warning --builder html docs".split()
+    subprocess.run([sys.executable, *command, str(folder)], cwd=ROOT, check=True)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()

@@ -156,6 +156,7 @@ def test_objects_out_of_fetched_bytes_run_code():
         ("NODE_TLS_REJECT_UNAUTHORIZED=0 node a.js", "unchecked tls"),
         ("export HUSKY=0", "unchecked hooks"),
         ("LD_PRELOAD=/tmp/x.so ls", "loaded-code LD_PRELOAD=/tmp/x.so"),
+        ("OPENCODE_PURE=1 opencode run x", "export OPENCODE_PURE=1"),
         ("PIP_INDEX_URL=" + "http://h.example/simple pip install a", "package-index"),
     ],
 )
