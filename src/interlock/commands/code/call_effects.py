@@ -224,8 +224,8 @@ def _evaluated(call: Call) -> Iterator[CodeEffect]:
     for code in _evaluated_arguments(call):
         written_down = code.literal and not code.path
         reads_a_file = code.path.startswith(_READS_A_FILE) and "://" not in code.text
-        if not written_down and not reads_a_file:
-            yield effect(CallKind.EVAL, call, code)
+        if not written_down:
+            yield effect(CallKind.LOAD if reads_a_file else CallKind.EVAL, call, code)
 
 
 def _code_in(call: Call) -> Iterator[str]:

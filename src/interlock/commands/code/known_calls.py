@@ -34,6 +34,8 @@ class CallKind(enum.Enum):
     FETCH = "fetch"
     EVAL = "eval"
     """Runs text as code that is not simply written down in the snippet."""
+    LOAD = "load"
+    """Runs the code that a file of this machine holds."""
     DECODE = "decode"
     REVIVE = "revive"
     """Makes objects of bytes that say which code to run on the way."""
