@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from interlock.commands.programs.places import Places
+from interlock.commands.programs.places import SYSTEM, SYSTEM_ROOT, TEMP, Places
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Program
 from interlock.commands.programs.scripts import leaves_nothing
 from interlock.commands.shell.cmdlets import cmdlet_of, is_item
@@ -34,6 +34,10 @@ _FILE_ENDINGS: Final = frozenset(
 )
 _TAKES_SCRIPT: Final = re.compile("-[a-z0-9]*[eE]|--expression|--source")
 """Options that take a script: `-e`, `-pe`, `--expression`."""
+
+
+_ITSELF: Final = frozenset((EffectKind.DELETE, EffectKind.MOVE))
+"""What is done to a link, and not to what it leads to."""
 
 
 class Execution(msgspec.Struct, frozen=True, gc=False):
@@ -72,11 +76,25 @@ class Execution(msgspec.Struct, frozen=True, gc=False):
         """Remember where files come from that now lie in a folder, or where one stands."""
         self.scope.fill("." if folder is None else folder.text, stream, mixed=folder is None)
 
+    def link(self, targets: Iterable[Word], name: Word | None) -> None:
+        """Remember where links lead; one in a folder has its target's name."""
+        for target in targets:
+            folder = "." if name is None else name.text
+            last = target.text.rstrip("/").rpartition("/")[2]
+            inside = name is None or folder.endswith((".", "/")) or self.invocation.has("-t")
+            self.scope.link(target.text, f"{folder}/{last}" if inside else folder)
+
     def effect(
         self, kind: EffectKind, target: Word, *, recursive: bool = False, forced: bool = False
     ) -> Effect:
         """Return what it does to the file or folder that a word names."""
-        place = self.places.at(target.text, self.scope)
+        scope = self.scope
+        if scope.links and kind in _ITSELF and scope.path(target.text) in scope.links:
+            # Without a slash behind it, a link goes by itself.
+            behind = target.text[-1:] == "/"
+            place = self.places.at(target.text, scope) if behind else TEMP
+        else:
+            place = self.places.at(target.text, scope)
         return Effect(kind, target, self.command, place, target.labels, recursive, forced)
 
     def effects(
@@ -90,6 +108,15 @@ class Execution(msgspec.Struct, frozen=True, gc=False):
         """Return what it does to each of several."""
         for target in targets:
             yield self.effect(kind, target, recursive=recursive, forced=forced)
+
+
+def goes_with_obj(target: Word, others: Iterable[Word], run: Execution) -> bool:
+    """Whether it is a folder that a compiler fills: `bin`, beside `obj`."""
+    beside = f"{target.text.removesuffix('bin')}obj"
+    name = target.text.replace("\\", "/").rpartition("/")[2]
+    if not target.known or name != "bin" or all(word.text != beside for word in others):
+        return False
+    return not run.places.at(target.text, run.scope) & (SYSTEM_ROOT | SYSTEM)
 
 
 def cmdlet_targets(run: Execution) -> list[Word]:

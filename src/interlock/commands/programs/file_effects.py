@@ -17,6 +17,7 @@ from interlock.commands.programs.execution import (
     cmdlet_targets,
     counted,
     edited_in_place,
+    goes_with_obj,
     is_one_file,
     is_rubbish,
     named,
@@ -37,8 +38,6 @@ from interlock.commands.programs.places import (
     CREDENTIAL,
     HOME,
     SCRATCH,
-    SYSTEM,
-    SYSTEM_ROOT,
     TEMP,
 )
 from interlock.commands.programs.program_tables import Program
@@ -125,7 +124,7 @@ def _remove(run: Execution) -> Iterator[Effect]:
     forced = run.invocation.has("-f", "-F", "--force") and not prompted
     asks_back = prompted or run.invocation.has("-i", "-I", "--interactive")
     for word in run.operands:
-        if _goes_with_obj(word, run):
+        if goes_with_obj(word, run.operands, run):
             continue
         tree = recursive and (spread or not is_one_file(word))
         if spread and is_rubbish(word):
@@ -135,15 +134,6 @@ def _remove(run: Execution) -> Iterator[Effect]:
         # What was moved away first is lost from where it was.
         lost = run.scope.moved_to(word.text) if run.scope.moved else ()
         yield from run.effects(EffectKind.DELETE, [target, *lost], recursive=tree, forced=forced)
-
-
-def _goes_with_obj(target: Word, run: Execution) -> bool:
-    """Whether it is a folder that a compiler fills: `bin`, beside `obj`."""
-    beside = f"{target.text.removesuffix('bin')}obj"
-    name = target.text.rpartition("/")[2]
-    if not target.known or name != "bin" or all(word.text != beside for word in run.operands):
-        return False
-    return not run.places.at(target.text, run.scope) & (SYSTEM_ROOT | SYSTEM)
 
 
 def _boxed(run: Execution) -> Iterator[Effect]:
@@ -191,7 +181,8 @@ def _cmdlet_remove(run: Execution) -> Iterator[Effect]:
     if given.has("whatif"):
         return
     recursive = given.has("recurse")
-    for word in cmdlet_targets(run):
+    targets = cmdlet_targets(run)
+    for word in [each for each in targets if not goes_with_obj(each, targets, run)]:
         tree = recursive and not is_one_file(word)
         yield run.effect(EffectKind.DELETE, counted(named(word)), recursive=tree, forced=tree)
 
@@ -262,6 +253,7 @@ def _link(run: Execution) -> Iterator[Effect]:
         kind = EffectKind.OVERWRITE if forced else EffectKind.APPEND
         yield run.effect(kind, destination, forced=forced)
         _carry(sources, destination, run)
+    run.link(sources or run.operands, destination)
 
 
 def _sources_and_destination(run: Execution) -> tuple[list[Word], Word | None]:

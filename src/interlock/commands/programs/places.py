@@ -112,8 +112,9 @@ class Places:
         return bits & ~SCRATCH if bits & (CREDENTIAL | GIT | SYSTEM_ROOT | PERSISTENCE) else bits
 
     def at(self, text: str, scope: Scope) -> int:
-        """Return the same for a path as it is written in a command."""
-        return self.of(scope.path(text), scope.project)
+        """Return the same for a path as it is written in a command, or for what it leads to."""
+        path = scope.path(text)
+        return self.of(scope.followed(path) if scope.links else path, scope.project)
 
     def stream(self, target: Word, scope: Scope) -> Stream:
         """Return what lies in a file: what this line wrote there, or what the place tells."""

@@ -115,6 +115,8 @@ class Scope(msgspec.Struct):
     """Files written so far on this line, and what lies in them."""
     moved: dict[str, Word] = {}
     """What was moved to a temporary folder on this line: where it lies now, and where it lay."""
+    links: dict[str, str] = {}
+    """Links that were made on this line, and where they lead."""
     folders: dict[str, Filled] = {}
     """Folders filled so far on this line with files whose names nobody knows."""
     sinks: dict[str, Function] = {}
@@ -352,7 +354,9 @@ class Scope(msgspec.Struct):
             return
         self.previous = self.cwd
         self.cwd = (
-            self.path(target.text) if target.known or target.text.startswith("$") else target.text
+            self.followed(self.path(target.text))
+            if target.known or target.text.startswith("$")
+            else target.text
         )
 
     def move(self, source: Word, target: str, *, away: bool) -> None:
@@ -395,6 +399,20 @@ class Scope(msgspec.Struct):
     def fill(self, folder: str, stream: Stream, *, mixed: bool) -> None:
         """Remember where the files of a folder come from; mixed: others were there before."""
         self.folders[self.path(folder)] = Filled(stream, mixed=mixed)
+
+    def link(self, target: str, name: str) -> None:
+        """Remember where a link leads; a relative target is seen from where the link lies."""
+        path = self.path(name)
+        self.links[path] = normal_path(target, path.rpartition("/")[0] or self.cwd)
+
+    def followed(self, path: str) -> str:
+        """Return where a path leads through the links of this line; through no more than exist."""
+        for _ in self.links:
+            found = [link for link in self.links if f"{path}/".startswith(f"{link}/")]
+            if not found:
+                break
+            path = self.links[found[0]] + path[len(found[0]) :]
+        return path
 
     def path(self, text: str) -> str:
         """Return a path as seen from the current folder, without `.` and `..`."""
