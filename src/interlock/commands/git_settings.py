@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
+from interlock.commands.programs.places import OWN, TEMP
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.provenance import SECRET, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -48,6 +50,15 @@ _GIT_VERBS: Final = frozenset(
 """Verbs that git never takes for an alias."""
 
 
+_OTHER_TREE: Final = ("--git-dir", "--work-tree", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
+_BEGINS: Final = frozenset(("init", "clone"))
+_ON_THE_TREE: Final = frozenset(
+    "reset clean checkout switch restore read-tree checkout-index".split()
+)
+"""Verbs that change the files of one tree; the others change what all trees share."""
+_HEAD: Final = ".git/HEAD"
+
+
 def follow_git(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`git submodule foreach`, `git bisect run`, `git rebase --exec` run what follows."""
     operands = command.invocation.operands
@@ -65,6 +76,54 @@ def follow_git(simulation: Simulation, command: Command, scope: Scope) -> None:
         _follow_references(simulation, command)
     _follow_settings(simulation, command, scope)
     _follow_sources(simulation, command, scope)
+    if scope.cwd or command.invocation.has("-C") or verbs[:1] in (["init"], ["clone"]):
+        _mark_passing(simulation, command, scope)
+
+
+def follow_hub(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """`hub push`: what git knows is git's."""
+    if any(word.text in _GIT_VERBS for word in command.invocation.operands[:1]):
+        simulation.run_words([literal("git"), *command.argv[1:]], command, scope, via="hub")
+
+
+def _mark_passing(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """Mark work on a tree in a temporary folder, or on a repository that this line began there."""
+    invocation = command.invocation
+    told = {*scope.variables, *[name for name, _ in command.assignments], *invocation.values}
+    if not told.isdisjoint(_OTHER_TREE):
+        return
+    verb = "".join([word.text for word in invocation.operands[:1]])
+    folder = _tree_of(command, verb)
+    head = scope.path(f"{folder}/{_HEAD}")
+    places = simulation.places
+    if not places.at(folder, scope) & TEMP or places.of(head, scope.project) & OWN:
+        return
+    if verb in _BEGINS:
+        scope.files[head] = UNSEEN
+    elif verb in _ON_THE_TREE or head in scope.files:
+        # Nobody can write it: options begin with a dash.
+        invocation.flags.add("added-here")
+
+
+def _tree_of(command: Command, verb: str) -> str:
+    """Return the folder of the tree that git works on, or is about to make."""
+    folder = "."
+    for option, value in pairwise(command.argv):
+        if option.text == verb:
+            break
+        if option.text == "-C":
+            folder = _below(folder, value.text)
+    behind = [word.text for word in command.invocation.operands[1:]]
+    if verb == "init" and behind:
+        return _below(folder, behind[0])
+    if verb == "clone" and behind:
+        own = behind[0].rpartition("/")[2].removesuffix(".git")
+        return _below(folder, behind[1] if len(behind) > 1 else own)
+    return folder
+
+
+def _below(folder: str, path: str) -> str:
+    return path if path[:1] in {"/", "~", "$"} else f"{folder}/{path}"
 
 
 def _follow_references(simulation: Simulation, command: Command) -> None:

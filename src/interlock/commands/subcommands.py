@@ -17,7 +17,7 @@ from interlock.commands.build_programs import (
     follow_recipes,
 )
 from interlock.commands.console_scripts import follow_console
-from interlock.commands.git_settings import follow_git
+from interlock.commands.git_settings import follow_git, follow_hub
 from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.file_effects import (
     ASKING_FLAGS,
@@ -539,6 +539,7 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "recipes": follow_recipes,
     "socat": _socat,
     "git": follow_git,
+    "hub": follow_hub,
     "sed": _sed,
     "osascript": _osascript,
     "flatpak": _flatpak,
