@@ -3,7 +3,7 @@
 import pytest
 
 from commands.lines import commands_in, effects_in, followed
-from interlock.commands.shell.cmdlets import Cmdlet, cmdlet_of, static_calls
+from interlock.commands.shell.cmdlets import Cmdlet, cmdlet_of, same_words, static_calls
 
 APP = "/home/dev/app"
 
@@ -26,8 +26,46 @@ def test_words_are_taken_apart_as_powershell_does():
 def test_of_a_list_behind_a_parameter_all_are_paths():
     given = cmdlet("Remove-Item -Path a, b")
 
-    assert given.values == {"path": ["a"]}
+    assert given.values == {"path": ["a", "b"]}
     assert [word.text for word in given.paths] == ["a", "b"]
+
+
+def test_every_pattern_of_a_list_is_looked_for_in_every_folder():
+    given = cmdlet("Get-ChildItem a, b -Include bin, *.tmp")
+
+    assert [word.text for word in given.paths] == ["a/bin", "a/*.tmp", "b/bin", "b/*.tmp"]
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        (r"Move-Item C:\Users\dev\* C:\temp", "mv C:/Users/dev/* C:/temp"),
+        ("mi a -Destination $env:TEMP", "mv a $TEMP"),
+        ("Copy-Item -Path a, b -Destination c -Recurse", "cp a b c"),
+        ("Start-Process -FilePath a -ArgumentList '-x y'", "a -x y"),
+        (r"saps .\a.exe -Wait", "./a.exe"),
+        (r"robocopy C:\a C:\b /MIR", "rsync -r --delete C:/a/ C:/b/"),
+        ("robocopy a b /e /PURGE", "rsync -r --delete a/ b/"),
+    ],
+)
+def test_what_does_the_same_as_another_program_is_read_as_that(line: str, same: str):
+    last = followed(f'pwsh -c "{line}"').commands[-1]
+
+    assert last.line == same
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Move-Item a b -WhatIf",
+        "Move-Item",
+        "robocopy a b /MIR /L",
+        "robocopy a b /E",
+        "robocopy a /MIR",
+    ],
+)
+def test_what_changes_nothing_is_read_as_nothing(line: str):
+    assert same_words(followed(line).commands[-1]) == []
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from interlock.commands.programs.scripts import (
     without_calls,
     written_by_editor,
 )
-from interlock.commands.shell.cmdlets import cmdlet_of, is_item
+from interlock.commands.shell.cmdlets import cmdlet_of, is_item, same_words
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
 from interlock.commands.shell.provenance import DECODED, MANY, PROCESS, REMOTE, UNSEEN, Stream
 from interlock.commands.shell.scope import Scope
@@ -412,6 +412,13 @@ def _osascript(simulation: Simulation, command: Command, scope: Scope) -> None:
         simulation.run_line(line, command, scope, via="osascript")
 
 
+def _same(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """Follow what another program would be told to do the same: `Move-Item` is `mv`."""
+    words = same_words(command)
+    if words:
+        simulation.run_words(words, command, scope)
+
+
 def _later(simulation: Simulation, command: Command, scope: Scope) -> None:
     """`at` and `batch` read a script, from a file or from what flows in."""
     held = [simulation.script(word, command, scope) for word in command.invocation.all_values("-f")]
@@ -561,5 +568,6 @@ FOLLOWING_WAYS: Final[dict[str, Follower]] = {
     "each": _each,
     "evaluated": _evaluated,
     "stopped": _stopped,
+    "same": _same,
 }
 """What an entry of a program may say under `runs`."""

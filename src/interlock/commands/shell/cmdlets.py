@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.words import Word
 
-_WORD: Final = r"\"([^\"]*)\"|'([^']*)'|([^\s\"',]+)"
+_WORD: Final = r"(,?)\s{0,99}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"',]+))"
 _VALUED: Final = (
     *("path", "literalpath", "filepath", "filter", "include", "exclude", "outfile", "uri", "name"),
     *("value", "encoding", "inputobject", "destination", "depth", "attributes"),
-    *("erroraction", "ea", "warningaction", "wa"),
+    *("erroraction", "ea", "warningaction", "wa", "argumentlist", "workingdirectory"),
 )
 """Parameters with a value; all others are taken for switches."""
 _PATHS: Final = ("path", "literalpath", "filepath")
@@ -26,6 +26,9 @@ _PLACES: Final = (
 _ELSEWHERE: Final = r"(?i)(?:env|variable|alias|function|wsman):"
 """Drives without files: what is removed there is gone with the session."""
 _PARAMETER: Final = r"-[A-Za-z]{1,30}:?"
+_STARTS: Final = frozenset(("start-process", "saps"))
+_MOVES: Final = frozenset(("move-item", "mi"))
+_ROBOCOPY_OPTION: Final = r"/[A-Za-z]{1,20}(?::\S{0,99})?"
 _ITEM: Final = r"\$(?:_|psitem)\b"
 """What flows in, one by one."""
 
@@ -67,12 +70,14 @@ class Cmdlet(NamedTuple):
     def paths(self) -> list[Word]:
         """The files and folders that are meant, seen through the filters."""
         named = [path for name in _PATHS for path in self.values.get(name, ())]
-        pattern = self.value("filter") or self.value("include")
+        patterns = self.values.get("filter") or self.values.get("include") or []
         given = [path for path in (*named, *self.operands) if not re.match(_ELSEWHERE, path)]
         slashed = [_placed(path).replace("\\", "/") for path in given]
-        if pattern:
-            slashed = [f"{path.rstrip('/*')}/{pattern}" for path in slashed or ["."]]
-        return [Word(path, known="$" not in path, glob="*" in path) for path in slashed]
+        if patterns:
+            roots = [path.rstrip("/*") for path in slashed or ["."]]
+            slashed = [f"{root}/{pattern}" for root in roots for pattern in patterns]
+        found = bool(patterns)
+        return [Word(path, known="$" not in path, glob=found or "*" in path) for path in slashed]
 
 
 def _placed(path: str) -> str:
@@ -91,20 +96,47 @@ def cmdlet_of(command: Command) -> Cmdlet:
         rest = " ".join([word.text for word in command.argv[1:]])
     read = Cmdlet([], {}, [])
     waiting: list[str] | None = None
-    for quoted, single, plain in re.findall(_WORD, rest):
+    filled = read.operands
+    for comma, quoted, single, plain in re.findall(_WORD, rest):
         text = quoted or single or plain
-        if plain and re.fullmatch(_PARAMETER, plain):
+        if comma:
+            # A list is one value.
+            filled.append(text)
+        elif plain and re.fullmatch(_PARAMETER, plain):
             given = plain[1:].rstrip(":").lower()
             name = next((each for each in _VALUED if each.startswith(given)), "")
             waiting = read.values.setdefault(name, []) if name else None
             if not name:
                 read.switches.append(given)
-        elif waiting is None:
-            read.operands.append(text)
         else:
-            waiting.append(text)
+            filled = read.operands if waiting is None else waiting
+            filled.append(text)
             waiting = None
     return read
+
+
+def same_words(command: Command) -> list[Word]:
+    """Return the words of another program that does the same; none where nothing is done."""
+    if command.program == "robocopy":
+        return _mirrored([word.text.replace("\\", "/") for word in command.argv[1:]])
+    given = cmdlet_of(command)
+    paths = given.paths
+    if given.has("whatif") or not paths:
+        return []
+    if command.program in _STARTS:
+        return [paths[0], *map(Word, given.value("argumentlist").split()), *paths[1:]]
+    told = given.value("destination")
+    moved = [Word(_placed(told).replace("\\", "/"), known="$" not in told)] if told else []
+    return [Word("mv" if command.program in _MOVES else "cp"), *paths, *moved]
+
+
+def _mirrored(words: list[str]) -> list[Word]:
+    """`robocopy source target /MIR` deletes what the source does not have; `/L` only lists."""
+    options = {word.lower() for word in words if re.fullmatch(_ROBOCOPY_OPTION, word)}
+    folders = [word for word in words if not re.fullmatch(_ROBOCOPY_OPTION, word)][:2]
+    if len(folders) < 2 or "/l" in options or options.isdisjoint(("/mir", "/purge")):
+        return []
+    return [*map(Word, ("rsync", "-r", "--delete")), *[Word(f"{folder}/") for folder in folders]]
 
 
 def is_item(word: Word) -> bool:
