@@ -41,6 +41,11 @@ from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
 
 _EMBEDDED: Final = frozenset(("sqlite3", "sqlite", "duckdb"))
+_SERVED: Final = frozenset(("psql", "mysql", "mariadb"))
+_DATABASE: Final = ("-d", "--dbname", "-D", "--database")
+_OF_A_TEST: Final = r"(?i)[\w-]{1,60}[_-]tests?|tests?[_-][\w-]{1,60}"
+"""How databases are called that tests make for themselves."""
+_OTHER_DATABASE: Final = r"(?i)\\c|\buse\b|\w\.\w{1,60}\.\w"
 _BEFORE: Final = ("-cmd", "-init")
 _TO_DATA: Final = frozenset(
     (SqlKind.DROP, SqlKind.TRUNCATE, SqlKind.DELETE_ALL, SqlKind.UPDATE_ALL, SqlKind.ALTER_DROP)
@@ -336,7 +341,7 @@ def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scop
     simulation.budget.read(len(text))
     passing = _is_passing(simulation, text, command, scope)
     for operation in operations_in(text):
-        if passing and operation.kind in _TO_DATA:
+        if passing and operation.kind in _TO_DATA and operation.object != "database":
             continue
         if _saves(operation, command):
             _note_save(simulation, operation.target, command, scope)
@@ -348,8 +353,12 @@ def _follow_sql(simulation: Simulation, text: str, command: Command, scope: Scop
 
 
 def _is_passing(simulation: Simulation, text: str, command: Command, scope: Scope) -> bool:
-    """Whether the data lies in memory or a temporary file, and nothing else is attached."""
+    """Whether the data is a test's, or lies in memory or a temporary file; and no other is used."""
     invocation = command.invocation
+    if command.program in _SERVED:
+        named = invocation.all_values(*_DATABASE) or invocation.operands[:1]
+        told = [re.fullmatch(_OF_A_TEST, word.text) for word in named if word.known]
+        return any(told) and all(told) and not re.search(_OTHER_DATABASE, f"{command.line} {text}")
     if command.program not in _EMBEDDED or not invocation.operands or invocation.has(*_BEFORE):
         return False
     name = invocation.operands[0].text

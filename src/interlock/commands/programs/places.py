@@ -64,6 +64,12 @@ _STARTS_OF_HOMES: Final = frozenset("~/C")
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _OTHER_ROOTS: Final = ("/proc/", "/private/etc/")
 _OF_A_PROCESS: Final = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(root|cwd)(?=/|$)")
+_PASSING_NAME: Final = re.compile(
+    r"\$\w{0,40}?(?:(?i:te?mp)(?i:_?(?:dir|file|folder|path|root))?|(?i:pid|lock|sock(?:et)?)_?(?i:file))"
+    r"(?:/[^*?.$][^$]{0,400})?"
+)
+"""Variables that by their name lead to what soon goes, and what lies below; not all of it: they may
+be empty."""
 _DEVICES: Final = {
     "/dev/null": NOTHING,
     "/dev/tty": Stream(TYPED),
@@ -183,6 +189,8 @@ class Places:
         if inside is not None:
             return PROJECT | self._scratch_bit(inside)
         if path.startswith("$"):
+            if _PASSING_NAME.fullmatch(path):
+                return TEMP
             return UNKNOWN | (0 if "/.." in path else self._scratch_bit(path))
         if path.startswith(("/", "~", "..")) or path[1:2] == ":":
             return OUTSIDE
