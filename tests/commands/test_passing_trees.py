@@ -9,7 +9,7 @@ from commands.lines import command_in, commands_in, followed
 
 def _is_marked(line: str, cwd: str | None = None) -> bool:
     last = [each for each in followed(line, cwd).commands if each.program == "git"][-1]
-    return "added-here" in last.invocation.flags
+    return last.invocation.harmless != ""
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,7 @@ def test_work_on_a_passing_tree_is_marked(line: str):
         ("cd /tmp/x && git", "/home/dev/app"),
         ("git init", None),
         ("cd /tmp && git clone", None),
+        ("git init /tmp/x && cd /tmp/x && git push --force", "/home/dev/app"),
     ],
 )
 def test_work_that_others_share_is_not_marked(line: str, cwd: str | None):

@@ -56,6 +56,8 @@ _ON_THE_TREE: Final = frozenset(
     "reset clean checkout switch restore read-tree checkout-index".split()
 )
 """Verbs that change the files of one tree; the others change what all trees share."""
+_BEYOND: Final = frozenset("push send-email config credential remote submodule lfs svn".split())
+"""Verbs that reach beyond a repository, or into settings."""
 _HEAD: Final = ".git/HEAD"
 
 
@@ -100,9 +102,8 @@ def _mark_passing(simulation: Simulation, command: Command, scope: Scope) -> Non
         return
     if verb in _BEGINS:
         scope.files[head] = UNSEEN
-    elif verb in _ON_THE_TREE or head in scope.files:
-        # Nobody can write it: options begin with a dash.
-        invocation.flags.add("added-here")
+    elif verb in _ON_THE_TREE or (head in scope.files and verb not in _BEYOND):
+        invocation.harmless = f"nobody's work lies in `{folder}`"
 
 
 def _tree_of(command: Command, verb: str) -> str:
@@ -169,8 +170,7 @@ def _follow_kept(simulation: Simulation, command: Command, scope: Scope) -> None
         return
     for beginning, usual in _USUAL:
         if name.text.lower().startswith(beginning) and re.fullmatch(usual, line.text):
-            # Nobody can write it: options begin with a dash.
-            invocation.flags.add("usual-value")
+            invocation.harmless = f"`{line.text}` is what many keep there"
             if beginning == "alias.":
                 simulation.run_line(f"git {line.text}", command, scope, via=f"git {name.text}")
 

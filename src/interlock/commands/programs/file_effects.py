@@ -424,8 +424,7 @@ def _work_tree(run: Execution, verb: str, words: list[Word]) -> None:
         for name in added:
             run.store(name, NOTHING)
     elif verb == "remove" and added <= run.scope.files.keys():
-        # Nobody can write it: options begin with a dash.
-        run.invocation.flags.add("added-here")
+        run.invocation.harmless = "this line itself has added that tree"
 
 
 def _rsync(run: Execution) -> Iterator[Effect]:

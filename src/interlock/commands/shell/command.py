@@ -117,6 +117,8 @@ class Invocation(msgspec.Struct, eq=False):
     with verbs, those behind the verb."""
     values: dict[str, list[Word]] = {}
     operands: list[Word] = []
+    harmless: str = ""
+    """Why nothing is lost by it whatever its words say; rules about it keep silent then."""
 
     def has(self, *names: str) -> bool:
         """Whether one of the options was given, long ones also when cut short."""

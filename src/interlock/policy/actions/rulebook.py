@@ -374,12 +374,14 @@ def _leading(verbs: Sequence[tuple[int, frozenset[str]]], operands: Sequence[str
 
 
 def _quieted(command: Command) -> str:
-    """Say which option makes a program only tell what it would do.
+    """Say what keeps a command from doing harm, such as an option that makes it only tell.
 
     Effects are not asked: whoever found one knows the program, and an interpreter takes such
     an option for its script.
     """
     invocation = command.invocation
+    if invocation.harmless:
+        return invocation.harmless
     for flag in _QUIET:
         if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
             return f"`{flag}` only shows what would happen"
