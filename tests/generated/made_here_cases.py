@@ -101,12 +101,10 @@ def _names() -> Iterator[Case]:
     kept = ("~/.cache/pip", "~/.npm/_cacache", "~/.gradle/caches", "~/Library/Caches/x")
     yield from free("rm -rf <place>", "rm -rf <place>/*", place=kept)
     yield from asked("rm -rf <place>", place=("~/.cache", "~/.npm", "~/.cached/x", "~/Library"))
-    found = ("node_modules", "__pycache__", "dist", ".pytest_cache")
     ways = (
         "rm -rf $(find . -name <name>)",
         'for d in $(find . -name <name>); do rm -rf "$d"; done',
     )
-    yield from free(*ways, name=found)
     yield from asked(*ways, name=("src", "docs", "'*'", "'*.py'"))
     yield from asked("rm -rf $(find <root> -name dist)", root=("/", "~", "/srv"))
     for client in ("psql -d <base> -c", "psql <base> -c", "mysql <base> -e"):

@@ -76,12 +76,6 @@ class Stream(msgspec.Struct, frozen=True, gc=False):
     exact: bool = True
     """Whether the text is what flows, and no part of it is as it was written."""
 
-    @property
-    def only_name(self) -> str:
-        """The one name that all those fit which a search finds; nothing where there are more."""
-        names = self.text.split() if self.labels & MANY and self.text else ()
-        return names[0] if len(names) == 1 and "\0" not in names[0] else ""
-
 
 NOTHING: Final = Stream(0, "")
 UNSEEN: Final = Stream(0, None)

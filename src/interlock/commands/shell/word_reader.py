@@ -276,7 +276,7 @@ class WordReader:
 
     def _printed(self, printed: Stream) -> Word:
         if printed.text is None or not printed.exact:
-            return unknown(printed.only_name or "$(…)", printed.labels)
+            return unknown("$(…)", printed.labels)
         text = printed.text.replace("\0", "").rstrip("\n")
         self._shell.budget.read(len(text))
         return literal(text, printed.labels)
