@@ -15,6 +15,7 @@ import msgspec
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import head_of_list, waits_for_a_person
 from interlock.policy.stops.languages import OTHER_LETTER, announces_an_act, announces_its_end
+from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
 from interlock.policy.stops.phrases import Signs, one_of, opening
 
 
@@ -63,7 +64,8 @@ _NO_ACT: Final = one_of(r"""
     break (?:\w+ )?(?:\w+ )?down,
     consider\b, suppose\b, imagine\b, assume\b, walk\b, cover\b, see (?:in|you|how it goes)\b,
     have (?!to\b), talk\b, describe\b, outline\b, tell\b, show you, emphasi[sz]e, stress\b,
-    highlight\b, point out, guide\b, go through (?:how|why|what|your?), rephrase, restate,
+    hope\b, wish\b, thank\b, highlight\b, point out, guide\b, rephrase, restate,
+    go through (?:how|why|what|your?),
     illustrate, elaborate, live\b, accept\b, never\b, address your,
     respond\b, help you, be able, do my best, do so, do that if, get back to you,
     \w+ with (?:a|the|my) (?:\w+ )?(?:summary|recap|overview|report)
@@ -142,7 +144,8 @@ _GERUNDS: Final = one_of("""
     preparing, drafting, rewriting, grepping, downloading, processing, querying, exploring,
     examining, debugging, reproducing, computing, folding, mapping, pinning, digging,
     rebuilding, restarting, regenerating, formatting, linting, staging, transferring, cancelling,
-    canceling, booking, looking up, locating, identifying, working on
+    canceling, booking, looking up, locating, identifying,
+    working on (?:the|it|this|that|these|those|them|an?|my|our|both|all|code|step|part|item)
 """)
 _NTH: Final = "the (?:first|second|third|fourth|fifth|sixth|next|last|other|remaining|final)"
 _FIRST_PERSON: Final = _SIGNS.add(
@@ -189,7 +192,7 @@ _NEXT_ACT: Final = opening(
     r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
     r"(?:now|next|next up|first|first thing|next thing|finally|lastly|also)[,:]? "
     rf"(?:(?:to|the|for|on to|onto|also|just|quickly|we|i) )*{_ACTS}"
-    r"(?! (?:is|are|out|works?|pass(?:es)?|runs?|fails?|shows?|has|was|will|takes?|looks?)\b)"
+    r"(?!:| (?:is|are|out|works?|pass(?:es)?|runs?|fails?|shows?|has|was|will|takes?|looks?)\b)"
 )
 # A verb that is not listed is known by its object: "now bump the version".
 _OBJECT: Final = (
@@ -208,26 +211,29 @@ _OTHER_ACT: Final = re.compile(
     rf"[a-z-]{{2,}}(?<!s)(?<!ed)(?<!ing)(?<!ly) {_OBJECT}\b"
 )
 _BEFORE_AN_ACT: Final = ("now", "next", "time", "ok", "g", "perfect", "right", "so", "and", "al")
+_ASKED: Final = "(?:how|what|whether|why|where|which|who|if|when)"
 _OTHER_DOING: Final = re.compile(
     r"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*"
     r"(?!during|nothing|something|everything|anything|missing|pending|remaining|lacking|being|having"
     r"|including|excluding|regarding|considering|concerning|depending|assuming|needing|seeing"
     r"|meaning|causing|resulting|leaving|using|following|according|judging|knowing|given|keeping"
     r"|waiting|thinking|hoping|bring|string|thing|king|spring)"
-    r"[a-z-]{2,}ing (?:(?:up|out|in|on|for|through|back|down|off|over|with|into) ){0,2}"
-    rf"{_OBJECT}\b"
+    r"[a-z-]{2,}ing (?:(?:up|out|in|on|for|through|back|down|off|over|with|into|to|at|started|ahead"
+    rf"|work|around|away|from|toward|towards) ){{0,3}}(?:{_OBJECT}|{_ASKED})\b"
 )
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
 )
 _DOING: Final = opening(
     r"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*"
-    r"(?!looking (?:good|great|fine|solid|better|nice|right|forward))"
-    rf"(?:going to|{_GERUNDS})(?! (?:complete|completed|done|finished|successful)\b)"
+    r"(?!looking (?:good|great|fine|solid|better|nice|right|forward)"
+    r"|running (?:on|since|under|as|at|smoothly|fine|for \d)\b)"
+    rf"(?:going to|{_GERUNDS})(?! (?:complete|done|successful|\w+ed)\b)"
 )
 # A word in -ed that takes an object is a verb: "moving it up saved one query" tells what was.
 _TOLD: Final = _SIGNS.add(
-    r"ed (?:the|an?|one|two|it|this|that|these|most|all|my|our|your|its|their|us|me|you)\b"
+    r"ed (?:the|an?|one|two|it|this|that|these|most|all|my|our|your|its|their|us|me|you|nothing|no"
+    r"|everything|both)\b"
 )
 # What stands behind a finding and has no verb of its own: "; fixing it now", "on to the third".
 _AT_ITS_END: Final = _SIGNS.add(
@@ -278,8 +284,7 @@ _TITLE: Final = opening(
     r" ?[:\u2014\u2013-] ?\w+"
 )
 _BECAUSE: Final = re.compile(r",? (?:so|because|since|until|before|you|i|we|they) ")
-_STATES: Final = _SIGNS.whole(
-    one_of("""
+_VERBS: Final = one_of("""
     is, are, was, were, has, have, had, show, shows, take, takes, should, will, would, can, could,
     may, might, must, need, needs, require, requires, make, makes, give, gives, let, lets, mean,
     means, help, helps, work, works, keep, keeps, cost, costs, does, did, do, depends, seems,
@@ -289,7 +294,11 @@ _STATES: Final = _SIGNS.whole(
     brings, happens, brought, took, made, gave, went, got, came, became, left, broke, led, kept,
     meant, showed, did, proved, won't, doesn't, isn't, aren't, can't, cannot, wouldn't, didn't
 """)
-)
+_STATES: Final = _SIGNS.whole(_VERBS)
+_VERB: Final = re.compile(rf"\b{_VERBS}\b")
+# A clause of its own has a verb of its own; one more is the verb of the whole: "checking which
+# one is set took a minute".
+_CLAUSE: Final = re.compile(r" (?:how|what|whether|why|where|which|who|if|when) ")
 _ONWARDS: Final = rf"\b(?:{_WILL}|i can(?: now)?|need to|i'm) {_ADVERBS}"
 _VAGUE: Final = _SIGNS.add(
     rf"{_ONWARDS}(?:continu|proceed|resum|carry|go|mov|keep|press)",
@@ -303,7 +312,10 @@ _THINKS: Final = re.compile(
     r"\b(?:let's|let us|analy[sz]e|think|review|look|see|check|examine|compare|trace|verify|confirm"
     r"|understand|evaluate|assess|list|identify|reason|note|recommend|suggest|use|try)\b"
 )
-_TO_DO: Final = re.compile(r"\bi (?:\w+ )?(?:need|have|want) to:$")
+_TO_DO: Final = re.compile(
+    r"\b(?:i (?:\w+ )?(?:need|have|want|plan|intend) to|i'll|i will|(?:i'm|i am) going to"
+    r"|(?:here's|here is|this is) (?:my|the) plan|^(?:my |the )?plan(?: is(?: to)?)?) ?:$"
+)
 # What "we" do, or what is next to do, may be anybody's; "let's" is the writer's own word for it.
 _OWN: Final = _SIGNS.add(r"\bi(?:$|[^'\w])|\b(?:i'll|let me|let's|lemme|let us|step|me)\b")
 _MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
@@ -353,7 +365,12 @@ def announced(closing: Closing) -> Announcement | None:
     if closing.shows or not closing.sentences:
         return None
     last = closing.sentences[-1]
-    found = _from_last(last) or _from_before(closing.sentences) or _from_head(closing.sentences)
+    found = (
+        _from_last(last)
+        or _from_before(closing.sentences)
+        or _from_head(closing.sentences)
+        or _from_form(closing)
+    )
     if found is not None and _is_for_the_reader(found, closing.sentences):
         found = None
     if found is not None and closing.is_open and _leaves_calls_out(closing.sentences):
@@ -402,7 +419,9 @@ def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
     if len(sentences) < 2:
         return None
     before, last = sentences[-2:]
-    is_remark = not last.begins_line and _REMARK.match(last.plain) is not None
+    is_remark = not last.begins_line and (
+        _REMARK.match(last.plain) is not None or asks_for_patience(last.plain)
+    )
     acts = is_remark and _names_an_act(before)
     return _announcement(before) if acts and not _is_put_off(before) else None
 
@@ -427,6 +446,21 @@ def _from_head(sentences: tuple[Sentence, ...]) -> Announcement | None:
         return None
     acts = _names_an_act(head) or _TO_DO.search(head.plain) is not None
     return _announcement(head) if acts and not _is_put_off(head) else None
+
+
+def _from_form(closing: Closing) -> Announcement | None:
+    """Return that the end looks ahead by its build, without saying who does what."""
+    *before, last = closing.sentences
+    if closing.is_half_ticked:
+        return Announcement("", "its list has items that are not ticked", Intent.SHARED)
+    if last.is_item or _is_put_off(last):
+        return None
+    ahead = looks_ahead(last.plain) or (
+        asks_for_patience(last.plain)
+        and not any(_OF_SOMEBODY.search(each.plain) for each in before[-1:])
+    )
+    because = "its end says what is left to do"
+    return Announcement(last.said, because, Intent.SHARED) if ahead else None
 
 
 def _is_for_the_reader(found: Announcement, sentences: tuple[Sentence, ...]) -> bool:
@@ -470,9 +504,12 @@ def _begins_an_act(sentence: Sentence) -> bool:
     if not (is_statement and _is_about_an_act(plain)):
         return False
     # What comes of it, or why it is done, has verbs of its own.
-    main = _BECAUSE.split(plain, 1)[0]
+    main, *clauses = _CLAUSE.split(_BECAUSE.split(plain, 1)[0])
     return not (
-        _STATES.is_in(main) or _TOLD.is_in(main) or OTHER_LETTER.search(main.rstrip("\u2026"))
+        _STATES.is_in(main)
+        or _TOLD.is_in(main)
+        or OTHER_LETTER.search(main.rstrip("\u2026"))
+        or any(len(_VERB.findall(clause)) > 1 for clause in clauses)
     )
 
 

@@ -43,11 +43,19 @@ _BEFORE_A_NOUN: Final = frozenset("of to with for from by into at between withou
 """So do these, unless what they belong to stands before them: "what they wait for"."""
 _RELATED: Final = re.compile(r"\b(?:wh\w+|that|you|we|i|they|he|she|it|how)\b", re.IGNORECASE)
 
+_FEWEST_OF_A_LINE: Final = 6
+_LAST_OF_ALL: Final = frozenset(
+    "pass passes green now done clean ready works ok okay fine again too well so here it".split()
+)
+"""Words that those end with who leave out the last mark of a report."""
+_NO_BLANKS_FROM: Final = "\u2e80"
 _FENCE: Final = "```"
 _COMMANDS: Final = ("bash", "sh", "shell", "zsh", "console", "powershell")
 _UNSHOWN: Final = "[object Object]"
 """What some clients write in the place of a call that they cannot show."""
 _COLONS: Final = (":", "\uff1a")
+_OPEN_BOXES: Final = ("[ ]", "\u2b1c", "\u2610", "\u23f3", "\U0001f504", "\U0001f6a7")
+_TICKED: Final = ("[x]", "[X]", "\u2705", "\u2611", "\u2714", "\u2713")
 _THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>", "</thought>")
 _APOSTROPHES: Final = ("\u2019", "\u2018", "\u02bc")
 
@@ -177,6 +185,8 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     """It holds nothing but code, a diff, or what a tool printed."""
     ends_by_call: bool = False
     """The call that it ends with, or the block, is the one that hands the work in."""
+    is_half_ticked: bool = False
+    """It ends with a list of what is ticked and what is not."""
     only_thinks: bool = False
     """It ends with its thoughts: nothing was said or done after them."""
 
@@ -201,6 +211,7 @@ def closing_of(text: str | None) -> Closing:
         is_silent=not sentences and _HAS_WORD.search(tail) is None,
         is_output=is_output(tail, says_nothing=not sentences),
         ends_by_call=_hands_in(end),
+        is_half_ticked=_is_half_ticked(said),
     )
 
 
@@ -292,6 +303,7 @@ def _breaks_off(tail: str) -> bool:
         return _HEADING.match(last_line) is not None or _is_half_a_row(tail, last_line)
     return (
         _is_cut(last_line)
+        or _lacks_its_mark(tail, last_line)
         or _is_half_a_block(tail)
         or _opens_code(last_line)
         or (len(last_line) <= _LONGEST_MARKER and _is_an_empty_item(tail, last_line))
@@ -309,6 +321,14 @@ def _is_half_a_row(tail: str, last_line: str) -> bool:
 def _opens_code(last_line: str) -> bool:
     """Tell whether a line ends with the mark that begins code."""
     return last_line[-1:] == "`" and last_line.count("`") % 2 == 1 and _FENCE not in last_line
+
+
+def _is_half_ticked(tail: str) -> bool:
+    """Tell whether the last item of a list is open, and one before it is ticked."""
+    last_line = tail[tail.rfind("\n") + 1 :].lstrip("-*+ ")
+    if not last_line.startswith(_OPEN_BOXES):
+        return False
+    return any(line.lstrip("-*+ ").startswith(_TICKED) for line in tail[-_MOST_PROSE:].splitlines())
 
 
 def _is_half_an_object(tail: str) -> bool:
@@ -337,6 +357,22 @@ def _is_cut(last_line: str) -> bool:
     if words[-1] in _BEFORE_A_NOUN:
         return _RELATED.search(last_line) is None
     return words[-1] in _BEFORE_ANOTHER or words[-1][-1] in _COMMAS
+
+
+def _lacks_its_mark(tail: str, last_line: str) -> bool:
+    """Tell whether prose ends within a sentence, although those before it have their marks."""
+    end = last_line[-1:]
+    if not (end.isalpha() and end < _NO_BLANKS_FROM and last_line[0].isupper()):
+        return False
+    words = last_line.split()
+    last = words[-1]
+    is_closed = last in _LAST_OF_ALL or last.endswith("ed") or "/" in last
+    if len(words) < _FEWEST_OF_A_LINE or is_closed:
+        return False
+    if _PLAIN_END.search(last_line):
+        return True
+    before = tail[: -len(last_line)].rstrip()
+    return ":" not in last_line and before.endswith((".", "!")) and before[-2:-1].isalpha()
 
 
 def _is_half_a_block(tail: str) -> bool:

@@ -1,0 +1,116 @@
+"""Ends that look ahead by their build, and the same words where they tell how it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from interlock.model.stop import LastEvent, StopOutcome
+from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
+from stops.contexts import decided, goes_on
+
+FORMS = msgspec.toml.decode(
+    Path(__file__).with_name("turn_forms.toml").read_text(), type=dict[str, tuple[str, ...]]
+)
+THINGS = ("the parser", "`router.ts`", "the login page", "the unit tests")
+
+
+def with_things(forms: tuple[str, ...]) -> list[str]:
+    """Return each form with each thing that it may be about."""
+    return sorted({form.replace(THINGS[0], thing) for form in forms for thing in THINGS})
+
+
+def test_a_form_that_looks_ahead_is_sent_on_whatever_it_is_about() -> None:
+    ends = [f"The lexer is fine. {form}" for form in with_things(FORMS["ahead"])]
+
+    assert len(ends) > 400
+    assert [end for end in ends if not goes_on(end)] == []
+
+
+def test_the_same_words_are_no_announcement_where_they_tell() -> None:
+    ends = [f"The lexer is fine. {form}" for form in FORMS["told"]]
+
+    assert len(ends) > 200
+    assert [end for end in ends if goes_on(end)] == []
+
+
+def test_what_only_the_form_says_counts_in_the_middle_of_work_alone() -> None:
+    text = "The lexer is fine. Parser next on the list."
+
+    assert not goes_on(text, last_event=LastEvent.USER_MESSAGE, tool_ratio=0.0)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "told"),
+    [
+        ("The writer (both halves) follows.", "The order (both halves) follows from it."),
+        ("Readers are done; the writer follows.", "Readers are done; the writer followed."),
+        ("That leaves the tests.", "That leaves the tests unchanged."),
+        ("Now the request handlers.", "Now the request lands."),
+        ("We should look at the lexer.", "We should look at it when the team is back."),
+        ("Before I rename it, one more grep.", "That was so before I renamed it."),
+    ],
+)
+def test_a_word_makes_the_difference(ahead: str, told: str) -> None:
+    assert looks_ahead(ahead.lower())
+    assert not looks_ahead(told.lower())
+
+
+def test_a_long_sentence_is_no_note() -> None:
+    assert not looks_ahead("next: " + "the parser and " * 40 + "the lexer.")
+
+
+def test_to_ask_for_patience_goes_on_unless_somebody_is_handed_on() -> None:
+    assert asks_for_patience("just a sec!")
+    assert goes_on("Let me check the calendar. Just a sec!")
+    assert goes_on("The lexer is fine. Hang on.")
+    assert not goes_on("You are being transferred to a colleague. Please hold on.")
+
+
+TICKED = "- [x] Model\n- [x] Migration\n- [{}] Admin page"
+
+
+def test_a_list_that_is_ticked_in_part_is_unfinished() -> None:
+    assert goes_on(TICKED.format(" "))
+    assert not goes_on(TICKED.format("x"))
+    assert not goes_on("For Monday:\n- [ ] call the vendor\n- [ ] sign the contract")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "To fix this I will:\n- add an index on `orders`\n- rewrite the query in `OrderList`",
+        "Here is my plan:\n1. Reproduce the crash\n2. Bisect between 2.3 and 2.4",
+    ],
+)
+def test_a_list_of_what_its_writer_will_do_is_an_announcement(text: str) -> None:
+    assert goes_on(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lock is taken twice. The second time it happens in the handler that writes",
+        "The lock is taken twice.\n\nThat happens in the handler that writes the whole file",
+    ],
+)
+def test_prose_that_ends_within_a_sentence_is_cut_off(text: str) -> None:
+    assert decided(text).outcome is StopOutcome.NUDGED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lock was taken twice. Each handler takes its own now and all of them pass",
+        "The lock was taken twice. Each of the three handlers has its own, tested and pushed",
+        "The lock was taken twice.\n\nBranch to look at: the one named fix lock twice",
+        "The lock was taken twice. It is fixed",
+        "The lock was taken twice. The change is described at https://example.org/lock",
+        "The lock was taken twice\n\nEach of the three handlers has a lock of its own here",
+        "yep, the lock was taken twice. each handler has one of its own since the last release",
+    ],
+)
+def test_who_leaves_out_the_last_mark_is_not_cut_off(text: str) -> None:
+    assert not goes_on(text)
