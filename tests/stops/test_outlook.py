@@ -58,6 +58,47 @@ def test_a_word_makes_the_difference(ahead: str, told: str) -> None:
     assert not looks_ahead(told.lower())
 
 
+@pytest.mark.parametrize(
+    ("ahead", "told"),
+    [
+        ("Als Nächstes kommen die Views.", "Als Letztes kamen die Views."),
+        ("Jetzt fehlen noch die Tests.", "Jetzt fehlt nichts mehr."),
+        ("Der Rest der Dateien folgt.", "Der Rest der Dateien blieb, wie er war."),
+        ("Ich verdrahte jetzt den Handler.", "Ich habe jetzt den Handler verdrahtet."),
+        ("Il reste encore deux fichiers.", "Il ne reste rien à faire."),
+        ("Je renommerai la table.", "Je serai bref : la table est renommée."),
+        ("Ahora toca la documentación.", "Ya no falta nada."),
+        ("Ahora reescribiré el módulo.", "El módulo será más rápido."),
+        ("Começando pelo módulo de pagamento.", "O módulo de pagamento está pronto."),
+        ("Ainda faltam os testes.", "Não falta nada."),
+        ("Mancano ancora i test.", "Non manca niente."),
+        ("Riscriverò il modulo.", "Il modulo è riscritto, però resta lento."),
+        ("Nu nog de tests.", "De tests zijn nu klaar."),
+        ("Осталось обновить тесты.", "Тесты обновлены, ничего не осталось."),
+        ("Перепишу модуль.", "Модуль переписан."),
+        ("先从第一步开始。", "第一步已经完成。"),
+        ("接下来是注册接口。", "注册接口已经改完。"),
+        ("次は登録画面です。", "登録画面は修正しました。"),
+        ("다음은 로그인 화면입니다.", "로그인 화면을 수정했습니다."),
+        ("이제 화면을 옮기겠습니다.", "화면을 옮겼습니다."),
+    ],
+)
+def test_a_form_makes_the_difference_in_other_languages(ahead: str, told: str) -> None:
+    assert goes_on(ahead)
+    assert not goes_on(told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The build is running in the background. I'll check on it when it's done.",
+        "テストはバックグラウンドで実行中です。完了したら結果を確認します。",
+    ],
+)
+def test_what_comes_after_the_end_of_a_run_is_waited_for(text: str) -> None:
+    assert decided(text).outcome is StopOutcome.WAITS
+
+
 def test_a_long_sentence_is_no_note() -> None:
     assert not looks_ahead("next: " + "the parser and " * 40 + "the lexer.")
 

@@ -54,7 +54,11 @@ _GERMAN: Final = Language(
         (?:jetzt|nun|als nächstes|zuerst|dann|zunächst|anschließend|danach)
         (?:werde|muss|{_GERMAN_ACTS}) (?:ich|wir),
         (?:schauen|sehen|prüfen|testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den),
-        ich (?:fange|beginne|starte) mit,
+        ich (?:fange|beginne|starte) mit, ich [^ ,.;]+e (?:jetzt|nun|gleich|zuerst|als nächstes),
+        (?:als nächstes|danach|jetzt|nun|dann)
+        (?:kommt|kommen|folgt|folgen|steht|stehen|fehlt|fehlen),
+        (?:der rest|die (?:übrigen|restlichen|anderen|nächsten)){_FEW} folg(?:t|en),
+        es fehl(?:t|en) (?:nur |jetzt )?noch, bleib(?:t|en) (?:nur |jetzt )?noch,
         ich lasse(?: (?:den|die|das|es|sie)(?: [^ ,.;]+)?)? (?:jetzt|nun|zuerst|gleich|kurz)
         (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen,
         (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{_FEW} (?:durch)?laufen,
@@ -73,7 +77,8 @@ _GERMAN: Final = Language(
         zusammenfassen, ich fasse, fasse ich, reiche ich, schließe ich, beende ich, gebe ich
     """,
     denies=r"""
-        erklären, warten, warte, hinweisen, sagen, nicht, bitten, bitte, merken, empfehlen, freuen
+        erklären, warten, warte, hinweisen, sagen, nicht, bitten, bitte, merken, empfehlen, freuen,
+        nichts, ich (?:habe|hätte|würde|denke|glaube|finde|bleibe|meine|hoffe|empfehle|sehe keine)
     """,
     requests=r"""
         soll ich, sollen wir, möchtest du, möchten sie, sag mir, sagen sie mir,
@@ -105,7 +110,9 @@ _FRENCH: Final = Language(
         je vais, je dois, je m'en occupe, je m'y mets, il me reste (?:encore |juste )?à,
         ^(?:puis )?je (?:continue|poursuis|reprends) (?:avec|sur|par|le|la|les),
         laissez-moi, laisse-moi, passons (?:maintenant |ensuite )?(?:à|au|aux),
-        il me faut, prochaine étape ?:, je passe (?:maintenant |ensuite )?(?:à|au|aux),
+        il me faut, prochaine étape ?:, (?:il )?reste (?:encore |maintenant )?(?:à|deux|trois),
+        (?:place|au tour) (?:à|au|aux|de|du|des), je [^ ,.;]+[eéi]rai, ^en cours ?:,
+ je passe (?:maintenant |ensuite )?(?:à|au|aux),
         je (?:lance|vérifie|corrige|lis|ouvre|teste|crée|modifie|ajoute|supprime|exécute|cherche
         |commence|installe|remplace|relance|regarde|mets à jour|continue)
         (?:(?:ça|cela|ceci|(?:le|la|les|un|une|ce|cette|ces) [^ ,.]+) )?(?:maintenant|ensuite
@@ -122,7 +129,7 @@ _FRENCH: Final = Language(
         je termine, finaliser, je finalise, résumer, je résume, clore, récapituler
     """,
     denies=r"""
-        expliquer, attendre, attends, pas, préciser
+        expliquer, attendre, attends, pas, préciser, rien, je (?:serai|aurai|pourrai|resterai)
     """,
     requests=r"""
         voulez-vous, veux-tu, souhaitez-vous, souhaites-tu, dois-je, dites-moi, dis-moi,
@@ -159,7 +166,10 @@ _SPANISH: Final = Language(
         (?:ejecuto|reviso|verifico|compruebo|corrijo|creo|modifico|leo|abro|pruebo|añado|agrego
         |actualizo|instalo|busco|ejecutaré|revisaré|verificaré|comprobaré|corregiré|crearé
         |modificaré|leeré|abriré|probaré|añadiré|agregaré|actualizaré|instalaré|buscaré),
-        siguiente paso:, lo hago, ahora (?:toca|falta) [^ ,.;]+[aei]r(?:lo|la|los|las)?,
+        siguiente paso:, lo hago, ahora (?:toca|tocan|falta|faltan|viene|vienen|sigue|le toca),
+        (?:falta|faltan|queda|quedan) (?:por|solo|aún|todavía), (?:solo|aún|todavía) faltan?,
+        ^(?:ahora )?(?:empezando|comenzando|empiezo|comienzo|pasando|paso) (?:por|con|a|al),
+        ^(?:ahora |luego |después |lo |la )?[^ ,.;]+(?:aré|eré|iré), lo siguiente es,
         ^(?:ahora )?(?:sigo|continúo|prosigo|seguimos) con,
         ^(?:lo |la |los |las |y )?(?:ejecuto|reviso|verifico|compruebo|corrijo|modifico|leo|abro
         |pruebo|añado|agrego|actualizo|instalo|busco|elimino|cambio|ajusto|arreglo|vuelvo a)
@@ -170,7 +180,8 @@ _SPANISH: Final = Language(
         presentar la (?:respuesta|solución)
     """,
     denies=r"""
-        explicar, esperar, espero, no (?:voy|vamos|tengo|debo|necesito|procedo|es|hace|hay|se|lo|la
+        explicar, esperar, espero, nada, estaré, seré, quedaré, tendré,
+        no (?:voy|vamos|tengo|debo|necesito|procedo|es|hace|hay|se|lo|la
         |los|las|me|nos|puedo|podemos|está|están|ha|he|hemos|quiero|modifico|cambio)
     """,
     requests=r"""
@@ -206,7 +217,9 @@ _PORTUGUESE: Final = Language(
         preciso (?:executar|rodar|verificar|checar|corrigir|criar|modificar|ler|abrir|testar
         |adicionar|atualizar|instalar|buscar|ver), tenho que, em seguida(?:,)? vou,
         (?:agora|primeiro|depois)(?:,)? (?:executo|verifico|corrijo|crio|testo|adiciono|vou),
-        próximo passo:,
+        próximo passo:, (?:falta|faltam|resta|restam) (?:só|apenas|ainda), (?:só|ainda) faltam?,
+        ^(?:agora )?(?:começando|começo|passando|passo) (?:por|pelo|pela|com|para), agora é a vez,
+        ^(?:agora |depois |então )?[^ ,.;]+(?:arei|erei|irei),
         faço (?:isso|isto|já), cuido disso, ^(?:agora )?(?:sigo|continuo|prossigo) (?:com|para),
         vamos (?:ao|à|aos|às|para o|para a) (?:próxim|segund|terceir)[oa]s?,
         ^(?:executo|verifico|corrijo|testo|adiciono|atualizo|removo|ajusto|reviso|altero)
@@ -216,7 +229,7 @@ _PORTUGUESE: Final = Language(
         terminar, resumir
     """,
     denies=r"""
-        explicar, esperar, aguardar, não
+        explicar, esperar, aguardar, não, nada, serei, estarei, terei, ficarei
     """,
     requests=r"""
         quer que, gostaria que, me avise, avise-me, me diga, diga-me, por favor, preciso que,
@@ -249,6 +262,9 @@ _ITALIAN: Final = Language(
         |installo|cerco|avvio|lancio|passo|eseguirò|verificherò|controllerò|correggerò|creerò),
         vado a, (?:eseguirò|verificherò|controllerò|correggerò|creerò|modificherò|leggerò|aprirò
         |proverò|aggiungerò|aggiornerò|installerò|cercherò|avvierò),
+        (?:manca|mancano|resta|restano) (?:ancora|solo|da), ora tocca,
+        ^(?:ora )?(?:comincio|inizio|cominciando|iniziando|parto|passo) (?:da|dal|dalla|con|a|ai),
+        ^(?:ora |poi |lo |la )?[^ ,.;]+[ei]rò,
         ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo|modifico|leggo|apro|aggiungo|aggiorno
         |installo)
     """,
@@ -257,7 +273,7 @@ _ITALIAN: Final = Language(
         concludere, concludo, terminare, termino, finalizzare, riassumere, riassumo
     """,
     denies=r"""
-        spiegare, aspettare, attendere, attendo, non
+        spiegare, aspettare, attendere, attendo, non, niente, nulla, sarò, avrò, potrò
     """,
     requests=r"""
         fammi sapere, mi faccia sapere, vuoi che, vuole che, per favore, dimmi, mi dica,
@@ -282,7 +298,11 @@ _ITALIAN: Final = Language(
 )
 _DUTCH: Final = Language(
     announces=r"""
-        ik ga, ik zal nu, ik zal eerst, ik zal de, ik zal het, ik moet nog, ik moet nu, laat me
+        ik ga, nu nog, rest nog, daarna (?:de|het), volgende stap:,
+        nu (?:is|zijn|komt|komen) (?:de|het),
+        ik (?:begin|start|werk|pas|maak|controleer|test|voeg|draai)
+        (?:nu|eerst|met|de|het|dit|dat|verder), ik zal nu, ik zal eerst, ik zal de, ik zal het,
+        ik moet nog, ik moet nu, laat me
         (?:eerst|nu|de|het|even|dit|dat|dan|kijken|controleren|testen|beginnen),
         (?:nu|eerst|daarna|vervolgens|dan) (?:voer|controleer|start|open|lees|schrijf|test|maak
         |wijzig|zoek|installeer|verwijder|ga|pas|voeg|werk|bekijk) ik
@@ -323,7 +343,10 @@ _RUSSIAN: Final = Language(
         я (?:сейчас |теперь |сначала |также )?{_RUSSIAN_ACTS},
         мне нужно, мне надо, давайте (?:я )?(?:проверим|запустим|исправим|посмотрим|добавим
         |создадим|откроем|начнём|начнем|{_RUSSIAN_ACTS}), {_RUSSIAN_ACTS} (?:сейчас|теперь),
-        я (?:сейчас )?буду, перехожу к, приступаю к, ^{_RUSSIAN_ACTS},
+        я (?:сейчас )?буду, на очереди, следующий шаг:, очередь за,
+        (?:теперь |далее |дальше )?(?:осталось|остались|остаётся|остался|осталась),
+        ^(?:теперь |сейчас |затем )?[^ ,.;]{{2,}}(?:аю|яю|ую|жу|шу|щу|лю|ню|рю|еду|йду|юсь|нусь),
+        перехожу к, приступаю к, ^{_RUSSIAN_ACTS},
         ^(?:исправляю|проверяю|запускаю|добавляю|обновляю|ищу|смотрю|читаю|пишу|создаю|удаляю
         |устанавливаю|тестирую|меняю|начинаю|продолжаю|открываю|переношу|собираю|изучаю)
     """,
@@ -332,7 +355,8 @@ _RUSSIAN: Final = Language(
         завершу, завершить, завершаю, закончу, закончить, подведу, подвести, подытожу
     """,
     denies=r"""
-        объясню, объяснить, подожду, ждать, подождать, не
+        объясню, объяснить, подожду, ждать, подождать, не, ничего, рекомендую, советую, предлагаю,
+        думаю, считаю, надеюсь, полагаю, благодарю
     """,
     requests=r"""
         сообщите, сообщи, дайте знать, дай знать, пожалуйста, скажите, мне нужен ваш,
@@ -371,6 +395,8 @@ _CHINESE: Final = Language(
         我(?:这就|马上|立刻|接着|继续)[^等。],
         ^(?:好的\x{ff0c})?(?:接着|继续)(?:处理|检查|修|查|看|排查|写|改|测|运行|执行|分析|实现|添加|下一),
         ^(?:好的\x{ff0c})?(?:我)?先(?:看|查|检查|查看|读|跑|确认|试|了解|分析)(?:一下|下|看),
+        先从[^。]{1,20}开始, (?:接下来|然后|下一个|下一步|现在)(?:就)?(?:是|轮到), 轮到,
+        (?:还剩|还差|只剩|剩下)[^。]{0,20}[^了。][。]?$, ^正在[^。后]{1,30}[。…]*$,
         ^(?:好的\x{ff0c})?(?:现在|下面)?开始(?:检|运|修|查|执|读|写|创|更|添|测|分析|实现|处理|重)
     """,
     ends=r"""
@@ -414,7 +440,9 @@ _JAPANESE: Final = Language(
         |始めます|移ります),
         {_JAPANESE_ACT}(?:を)?(?:してみます|していきます|していくで|するで|するわ|しましょう
         |してみましょう),
-        (?:見て|直して|調べて|開いて|読んで|書いて|進めて|試して)(?:みます|いきます|みましょう
+        (?:次は|あとは|残りは)[^。]{{1,30}}(?:です|だけです|のみです)。?$,
+        (?:やり|直し|試し|調べ|見|続け|進め)ます(?:ね|よ)?。?$,
+        (?:見て|直して|調べて|開いて|読んで|書いて|進めて|試して|やって|して|続けて)(?:みます|いきます|みましょう
         |いきましょう),
         ^[^はがばと時際]{{0,60}}(?:に|へ)(?:進み|移り|取り掛かり|取りかかり)ます[。:]?$,
         ^[^はがばと時際]{{0,60}}(?:を|から){_JAPANESE_ACT}(?:します|いたします)[。:]?$
@@ -424,7 +452,7 @@ _JAPANESE: Final = Language(
         まとめます, 要約
     """,
     denies=r"""
-        説明します, 待ちます, 待って, ません, ました, 自動, に従って
+        説明します, 待ちます, 待って, ません, ました, 自動, に従って, (?:し|っ)たら, まとめて
     """,
     requests=r"""
         ください, でしょうか, ますか, ですか, ええか, 教えて, お願いします,
@@ -450,13 +478,14 @@ _KOREAN: Final = Language(
         |작성|빌드|적용|처리|이동|계속|재실행|검증|리팩터링)(?:을|를)?
         (?: )?(?:하겠습니다|해 ?보겠습니다|할게요|해볼게요|합니다 지금|하도록 하겠습니다
         |해 나가겠습니다),
-        (?:살펴|찾아|고쳐|읽어|열어|돌려|알아)(?: )?(?:보겠습니다|볼게요)
+        (?:살펴|찾아|고쳐|읽어|열어|돌려|알아)(?: )?(?:보겠습니다|볼게요), 차례입니다, 남았습니다,
+        (?:이제|다음으로|먼저|우선|그럼|바로)[^.]{1,60}(?:겠습니다|게요), ^다음은 [^.]{1,30}입니다
     """,
     ends=r"""
         제출, 마치겠습니다, 마무리, 종료하겠, 끝내, 요약
     """,
     denies=r"""
-        설명, 기다리, 않
+        설명, 기다리, 않, 감사, 도와드리
     """,
     requests=r"""
         해 ?주세요, 알려, 습니까, 할까요, 하시겠, 하세요, 주시면, 말씀해
