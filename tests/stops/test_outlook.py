@@ -51,6 +51,13 @@ def test_what_only_the_form_says_counts_in_the_middle_of_work_alone() -> None:
         ("Now the request handlers.", "Now the request lands."),
         ("We should look at the lexer.", "We should look at it when the team is back."),
         ("Before I rename it, one more grep.", "That was so before I renamed it."),
+        ("The login page again.", "The login page works again."),
+        ("The button again.", "The button reacts again."),
+        ("Step 3/5: generate the client.", "Step 3/5: three clients, all generated."),
+        ("Not yet migrated: the billing tables.", "Not migrated: nothing that is in use."),
+        ("I finished the first two of the five.", "I finished the last two of the five."),
+        ("Regenerate, rerun, and then the docs.", "Build, run and release are green."),
+        ("Another try with a fresh clone.", "Try it with a fresh clone."),
     ],
 )
 def test_a_word_makes_the_difference(ahead: str, told: str) -> None:
@@ -76,6 +83,9 @@ def test_a_word_makes_the_difference(ahead: str, told: str) -> None:
         ("Nu nog de tests.", "De tests zijn nu klaar."),
         ("Осталось обновить тесты.", "Тесты обновлены, ничего не осталось."),
         ("Перепишу модуль.", "Модуль переписан."),
+        ("Осталось поправить имя.", "Осталось прежним только имя."),
+        ("Ahora voy con las pruebas.", "Ahora van bien las pruebas."),
+        ("設定を直して、もう一度ビルドします。", "設定を直すと、もう一度ビルドされます。"),
         ("先从第一步开始。", "第一步已经完成。"),
         ("接下来是注册接口。", "注册接口已经改完。"),
         ("次は登録画面です。", "登録画面は修正しました。"),
@@ -97,6 +107,35 @@ def test_a_form_makes_the_difference_in_other_languages(ahead: str, told: str) -
 )
 def test_what_comes_after_the_end_of_a_run_is_waited_for(text: str) -> None:
     assert decided(text).outcome is StopOutcome.WAITS
+
+
+@pytest.mark.parametrize(
+    ("ahead", "told"),
+    [
+        (
+            "No `make`. Falling back to calling `cc`.",
+            "No `make`. Falling back to it took a minute.",
+        ),
+        ("These are quick: fixing them one by one.", "These were quick: fixed one by one."),
+        ("I'm taking the shim, and will add it first.", "I'm glad that it works and stays."),
+    ],
+)
+def test_a_sentence_in_ing_that_has_no_other_verb_is_at_work(ahead: str, told: str) -> None:
+    assert goes_on(ahead)
+    assert not goes_on(told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On branch main\nYour branch is up to date with 'origin/main'.\n\n"
+        "Changes not staged for commit:\n\tmodified:   src/index.ts",
+        "PASS src/app.test.ts\nFAIL src/router.test.ts\n  \u25cf router\n    expect(received)\n\n"
+        "Tests: 1 failed, 8 passed, 9 total",
+    ],
+)
+def test_what_git_and_test_runners_print_is_output(text: str) -> None:
+    assert decided(text).outcome is StopOutcome.NUDGED
 
 
 def test_a_long_sentence_is_no_note() -> None:

@@ -176,9 +176,9 @@ _FIRST_PERSON: Final = _SIGNS.add(
 )
 # The same where "I" and the act stand apart: "I found it and will now rename it".
 _FARTHER_OFF: Final = _SIGNS.add(
-    r"\bi(?:'ve)? [^;:]*and will |\bi (?:now )?have (?:enough|all|everything) "
+    r"\bi(?:'ve|'m)? [^;:]*and will |\bi (?:now )?have (?:enough|all|everything) "
     r"|^(?:so )?(?:now that|with (?:that|this))\b.*, i can ",
-    exactly=rf"^(?:[\w' ]+[,!] )?i(?:'ve)? [^;:]*and will {_ADVERBS}(?!{_NO_ACT})\w+"
+    exactly=rf"^(?:[\w' ]+[,!] )?i(?:'ve|'m)? [^;:]*and will {_ADVERBS}(?!{_NO_ACT})\w+"
     rf"|\bi (?:now )?have (?:enough|all|everything)\b[^,;]* to {_ACTS}\b"
     rf"|, i can (?!see\b|find\b|view\b|confirm\b){_ACTS}\b",
 )
@@ -219,7 +219,7 @@ _OTHER_DOING: Final = re.compile(
     r"|meaning|causing|resulting|leaving|using|following|according|judging|knowing|given|keeping"
     r"|waiting|thinking|hoping|bring|string|thing|king|spring)"
     r"[a-z-]{2,}ing (?:(?:up|out|in|on|for|through|back|down|off|over|with|into|to|at|started|ahead"
-    rf"|work|around|away|from|toward|towards) ){{0,3}}(?:{_OBJECT}|{_ASKED})\b"
+    rf"|work|around|away|from|toward|towards) ){{0,3}}(?:{_OBJECT}|{_ASKED}|[a-z]{{3,}}ing)\b"
 )
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
@@ -237,11 +237,11 @@ _TOLD: Final = _SIGNS.add(
 )
 # What stands behind a finding and has no verb of its own: "; fixing it now", "on to the third".
 _AT_ITS_END: Final = _SIGNS.add(
-    rf"(?:;|\x{{2014}}|\x{{2013}}| -|, so) (?:now |still )?{_GERUNDS}"
+    rf"(?:;|:|\x{{2014}}|\x{{2013}}| -|, so) (?:now |still )?{_GERUNDS}"
     r"(?: (?:into|at|on|through))?"
     r"(?: (?:it|them|this|that|these|those|both)"
     r"| with the (?:rest|others|next|remaining|second|third)(?: \w+)?)?"
-    r"(?: (?:now|again|next|first|too|as well))*"
+    r"(?: (?:now|again|next|first|too|as well|in turn|one by one))*"
     r"[.!\x{2026}]*$"
     rf"|; (?:now |still )?{_GERUNDS} (?:the|its|their|this|that|these|those|both|my|our|code)"
     r"(?: [\w-]+){0,2}[.!\x{2026}]*$"

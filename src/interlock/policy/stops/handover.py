@@ -114,7 +114,7 @@ _AT_ITS_END: Final = (
     rf"(?:once|when|after|as soon as) (?:the |all |both |these )?(?:[\w-]+ )?{_WORKER} "
     r"(?:has |have |is |are )*"
     r"(?:finish(?:es|ed)?|complete[sd]?|done|report(?:s|ed)?|return(?:s|ed)?|ends|ended|through)"
-    r"|(?:once|when|after|as soon as) (?:it's|it is|they're|they are|that's|all are)"
+    r"|(?:once|when|after|as soon as) (?:it's|it is|they're|they are|that's|(?:all|both) are)"
     r" (?:done|finished|complete|through|ready|up|back)"
 )
 _RUNS: Final = _SIGNS.whole(

@@ -23,7 +23,10 @@ _LOOK: Final = one_of("""
 _DO: Final = one_of("""
     add, adjust, apply, begin, build, bump, change, clean, commit, convert, create, delete, deploy,
     do, edit, extract, fix, get, give, go, handle, implement, import, install, make, merge, migrate,
-    mock, modify, move, open, patch, port, push, re-run, rebase, rebuild, refactor, regenerate,
+    mock, modify, move, open, patch, port, pull, push, re-run, generate, send, fetch, load,
+    call, format, lint, drop, trim, strip, swap, wrap, simplify, validate, document, list, query,
+    download, upload, put, bring, tweak, tune, tighten, inline, sort, parse, cover, squash, tag,
+    copy, rework, repeat, rebase, rebuild, refactor, regenerate,
     remove, rename, replace, rerun, resolve, restore, retry, revert, rewrite, run, split, stage,
     start, switch, tackle, take, teach, test, touch, try, undo, update, upgrade, use, wire, write
 """)
@@ -64,7 +67,7 @@ _MEANT: Final = _one_of_forms(
     at_first=(
         r"(?:i|we)(?:'ve|'d| have| had)? (?:might as well|may as well|ought to|gotta|got to|yet to"
         rf"|have yet to|rather|better|mean to|aim to) {_ACT}\b",
-        r"(?:now that|with (?:that|this|the|code)|since) .*,? (?:i|we) can "
+        r"(?:now that|with (?:that|this|the|code)) .*,? (?:i|we) can "
         rf"(?:{_SOON} )*(?:go ahead and )?{_ACT}\b",
         r"(?:i'm|i am|we're) (?:now |still |currently )*(?:halfway|midway|partway|in the middle of"
         rf"|(?:down to|left with) {_NAMED}|(?:at|in|on) {_NAMED} (?:now|next){_STOP})",
@@ -72,6 +75,8 @@ _MEANT: Final = _one_of_forms(
         r"(?:not (?:quite )?(?:there|done|finished) yet"
         rf"|(?:almost|nearly|halfway|getting|not quite) (?:there|done|finished))(?::.*|{_STOP})",
         r"(?:done|finished|through|progress|so far)\b.* \d+ ?(?:of|out of|/) ?\d+\b",
+        r"(?:not yet|yet to be) \w+(?: \w+)?: \w",
+        rf"(?:step|task|part|phase) #?\d+ ?(?:/|of) ?\d+: {_ACT}\b",
         # Nobody is named.
         rf"will (?:{_SOON} )*(?:{_LOOK}|{_ACT} .*\b{_SOON}{_STOP}|do{_STOP})",
         rf"will (?:now|first|then|next) {_ACT}\b",
@@ -89,7 +94,7 @@ _MEANT: Final = _one_of_forms(
         r"(?:\w+ing|an? (?:\w+ )?(?:look|check|run|rerun|test|search|grep|diff)) .*\bshould "
         r"(?:do|fix|help|resolve|clear|tell|show|work|suffice|be enough|reveal|confirm)\b",
         # Plans.
-        r"(?:my|the|our|new) (?:\w+ )?(?:plan|idea|goal|approach|strategy|aim)(?: now| here)? is "
+        r"(?:my|the|our|new) (?:plan|idea|goal|aim|next approach)(?: now| here)? is "
         rf"(?:now )?to {_ACT}\b",
         r"(?:my|our|new|a new|different|a different|alternative|another) "
         r"(?:plan|idea|approach|strategy|tack|angle|attempt|try)(?: \w+)?: \w",
@@ -114,6 +119,7 @@ _MEANT: Final = _one_of_forms(
         r"\bnow (?:i|we) know (?:where|what|how) to \w+",
         r"\b(?:that|this) gives me (?:enough|all|everything|what) .*to \w+",
         rf"\bbefore i {_ACT}\b",
+        r"\b(?:finished|completed|done|converted|migrated|ported) (?:with )?the first \w+ of\b",
         r"\b(?:my|the|our) next \w+ (?:is|will be) (?:to \w+|\w+ing\b)",
         # What others got is missing here.
         rf"\bneeds? (?:the same|that|this) (?:\w+ )?{_SORT_OF_ACT}\b",
@@ -135,9 +141,10 @@ _ELLIPTIC: Final = _one_of_forms(
         r"(?:\d+|one|two|three|four|five|a few|several|some)(?: more)?(?: left)?"
         rf"(?: {_WORD})? to {_ACT}{_STOP}",
         r"(?:one|two|another) more: \w.*",
+        rf"{_ACT}, {_ACT},? .*",
         r"(?:remaining|left to do|still to do|yet to do|to do|todo|left)(?: now)?: \w.*",
-        r"(?:a |another |one more )?(?:second|third|next|new|closer|quick|last|final|fresh)? ?"
-        r"(?:attempt|try|round|pass|look|iteration)\b.*",
+        r"(?:(?:a |another |one more )?(?:second|third|next|new|closer|quick|last|final|fresh)"
+        r"|another|one more) (?:attempt|try|round|pass|look|iteration)\b.*",
         r"(?:once more|again|one more time),? (?:with|but|using|without|from)\b.*",
         rf"same {_SORT_OF_ACT} (?:for|in|to) {_THING}{_STOP}",
     ),
@@ -170,7 +177,8 @@ _TELLS: Final = _SIGNS.whole(
     r"|keeps?|says?|said|stays?|means?|needs?|accepts?|supports?|uses?|handles?|holds?|known|gone"
     r"|green|clean|fine|ok|okay|live|ready|available|faster|slower|better|intact|alone|unchanged"
     r"|untouched|open|empty|done|correct|complete|normal|good|safe|as is|as it|as before"
-    r"|state|\d+ ?(?:%|ms|s|kb|mb|gb|x)|thanks|history|published|sent|built|due"
+    r"|state|\d+ ?(?:%|ms|s|kb|mb|gb|x)|thanks|history|published|sent|built|due|broke|came|fell"
+    r"|froze|hung|lost|won|ran|grew|rose"
     r"|(?:fast|slow|small|larg|bigg|lat|simpl|clean|new|old|short|long|cheap)est"
 )
 # The third person of a verb behind a thing, at the end; other endings are those of nouns.
@@ -179,7 +187,8 @@ _HAS_A_VERB: Final = re.compile(
     r"|\b(?:the|at) (?:first|next)\W*$"
     r"|\b(?:the|code|its|our|my) (?:[\w-]+ )+"
     r"(?!\w*(?:ings|ions|ments|ies|ers|ors|ests|ocs|iles|alls|outes|iews|ypes|oints|ures|ks|des"
-    r"|ages|ules|ses|ffs|igs|ets|ags|ips)\b)\w+[^s\W]s[.!:\u2026]*$"
+    r"|ages|ules|ses|ffs|igs|ets|ags|ips)\b)\w+[^s\W]s"
+    r"(?: (?:now|then|again|next|first))?[.!:\u2026]*$"
 )
 _PATIENCE: Final = _SIGNS.add(
     r"^(?:please |just |so |ok(?:ay)?,? )*"

@@ -40,6 +40,8 @@ _CODE_LINE: Final = re.compile(
     r"|\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\b"
     r"|\[\d+/\d+\] \S|\d+ (?:passed|failed|skipped)\b.* in \d|[.FEsx]{3,}(?: +\[ *\d+%\])?$"
     r"|\S+ [.FEsxX]+ +\[ *\d+%\]$|collected \d+ items?\b|(?:FAILED|ERROR) \S+::\S+ - "
+    r"|On branch \S+$|Your branch is |Changes (?:not staged|to be committed)|Untracked files:$"
+    r"|\s*[\u25cf\u2715\u2717\u00d7] \S"
     r"|[Ff]ound \d+ errors?\b|=+ .* =+$|(?:PASSED|FAILED|ERROR|FAIL|PASS|ok|---) +\S+$|Tests?: +\d"
 )
 _SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
@@ -91,7 +93,8 @@ def _is_code(text: str) -> bool:
     # From the end on: what is said stands there, and a few such lines are enough to tell.
     left = len(lines) - _SHARE * len(lines)
     for line in reversed(lines):
-        left -= not is_line_of_code(line)
-        if left < 0 or _SENTENCE.match(line):
+        is_code = is_line_of_code(line)
+        left -= not is_code
+        if left < 0 or (not is_code and _SENTENCE.match(line)):
             return False
     return True
