@@ -219,7 +219,13 @@ _OTHER_DOING: Final = re.compile(
     r"|meaning|causing|resulting|leaving|using|following|according|judging|knowing|given|keeping"
     r"|waiting|thinking|hoping|bring|string|thing|king|spring)"
     r"[a-z-]{2,}ing (?:(?:up|out|in|on|for|through|back|down|off|over|with|into|to|at|started|ahead"
-    rf"|work|around|away|from|toward|towards) ){{0,3}}(?:{_OBJECT}|{_ASKED}|[a-z]{{3,}}ing)\b"
+    rf"|work|around|away|from|towards?|against) ){{0,3}}(?:{_OBJECT}|{_ASKED}|[a-z]{{3,}}ing)\b"
+)
+# One word is enough where it says nothing of how something is.
+_ONE_WORD: Final = re.compile(
+    r"(?!nothing|\w+thing|interesting|amazing|outstanding|surprising|working|pending|missing|exciting"
+    r"|encouraging|promising|annoying|confusing|passing|failing|waiting|stunning|charming|boring)"
+    r"[a-z-]{3,}ing[.\u2026]+$"
 )
 _NEED: Final = opening(
     rf"(?:(?:also|still|now|just|so),? )*(?:need to|time to|have to) {_ACTS}(?!.* to take effect)"
@@ -514,7 +520,9 @@ def _begins_an_act(sentence: Sentence) -> bool:
 
 
 def _is_about_an_act(plain: str) -> bool:
-    if "ing" in plain and (_DOING.match(plain) or _OTHER_DOING.match(plain)):
+    if "ing" in plain and (
+        _DOING.match(plain) or _OTHER_DOING.match(plain) or _ONE_WORD.match(plain)
+    ):
         return True
     return plain.startswith(_BEFORE_AN_ACT) and _OTHER_ACT.match(plain) is not None
 

@@ -76,6 +76,8 @@ _MEANT: Final = _one_of_forms(
         rf"|(?:almost|nearly|halfway|getting|not quite) (?:there|done|finished))(?::.*|{_STOP})",
         r"(?:done|finished|through|progress|so far)\b.* \d+ ?(?:of|out of|/) ?\d+\b",
         r"(?:not yet|yet to be) \w+(?: \w+)?: \w",
+        r"\d+ (?:of|out of) (?:the |all )?\d+ .*\b(?:so far|by now|as of now)\b",
+        rf"next: {_ACT}\b",
         rf"(?:step|task|part|phase) #?\d+ ?(?:/|of) ?\d+: {_ACT}\b",
         # Nobody is named.
         rf"will (?:{_SOON} )*(?:{_LOOK}|{_ACT} .*\b{_SOON}{_STOP}|do{_STOP})",
@@ -181,7 +183,8 @@ _TELLS: Final = _SIGNS.whole(
     r"|froze|hung|lost|won|ran|grew|rose"
     r"|(?:fast|slow|small|larg|bigg|lat|simpl|clean|new|old|short|long|cheap)est"
 )
-# The third person of a verb behind a thing, at the end; other endings are those of nouns.
+# The third person of a verb behind a thing, at the end; other endings are those of nouns. A word
+# in -s with another one behind it is a verb, or has one there: "the page renders twice".
 _HAS_A_VERB: Final = re.compile(
     r"\b(?:is|are|it's|that's|there's|here's|he's|see|what|who|where)\b"
     r"|\b(?:the|at) (?:first|next)\W*$"
@@ -189,6 +192,8 @@ _HAS_A_VERB: Final = re.compile(
     r"(?!\w*(?:ings|ions|ments|ies|ers|ors|ests|ocs|iles|alls|outes|iews|ypes|oints|ures|ks|des"
     r"|ages|ules|ses|ffs|igs|ets|ags|ips)\b)\w+[^s\W]s"
     r"(?: (?:now|then|again|next|first))?[.!:\u2026]*$"
+    r"|\b(?:the|code|its|our|my|these|those|both|all) (?:[\w-]+ )*?\w{2,}[^s\W]s "
+    r"(?!(?:and|of|in|for|to|from|with|on|at|under|next|first|now|again|then|left|around|plus)\b)\w"
 )
 _PATIENCE: Final = _SIGNS.add(
     r"^(?:please |just |so |ok(?:ay)?,? )*"
