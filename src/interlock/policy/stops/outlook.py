@@ -1,8 +1,8 @@
 """Does the form of a sentence look ahead, whatever its words are?
 
-Whoever is in the middle of work often leaves out who acts ("will check the parser first"), the act
-("parser next"), or names only what is left ("that leaves the parser"). Such a sentence is known by
-its build: no verb that tells, a word of order, a thing without anything said of it.
+Whoever is in the middle of work often leaves out who acts ("will check the parser first") or says
+it in other words than "I will" ("might as well fix the parser"). Such a sentence is known by its
+build: what is meant, expected, planned or needed, and an act that has not been done.
 """
 
 from __future__ import annotations
@@ -34,15 +34,8 @@ _ACT: Final = f"(?:{_LOOK}|{_DO})"
 _DET: Final = "(?:the|my|our|its|their|this|that|these|those|both|all|an?|another|each|every)"
 _WORD: Final = r"[\w'/.\x{2013}-]*[\w']"
 _NAMED: Final = rf"(?:the|my|our|its|these|those|both|all|code)(?: {_WORD}){{0,4}}"
-_THING: Final = rf"{_NAMED}(?:(?:,| and|, and|, then|,? plus|,? then) {_WORD}(?: {_WORD}){{0,4}})?"
-_FEW: Final = rf"{_WORD}(?: {_WORD}){{0,5}}"
 _SOON: Final = "(?:now|next|first|too|then|also|again|instead|before|as well)"
 _STOP: Final = r"[.!:\x{2026}]*$"
-_PIECE: Final = one_of("""
-    stop, thing, things? first, up, one, item, task, target, point, piece, part, bit, move, job,
-    step, topic, candidate, file, test, case, bug, problem, issue, failure, error, in line,
-    in the list, on (?:the|my|our) list
-""")
 _SORT_OF_ACT: Final = "(?:fix|change|treatment|edit|patch|update|procedure|check|guard|call)"
 
 
@@ -129,79 +122,12 @@ _MEANT: Final = _one_of_forms(
         rf"(?: \w+){{0,3}} (?:too|as well|also|still|next|first){_STOP}",
     ),
 )
-# What is next or left is named, and nothing is said of it.
-_ELLIPTIC: Final = _one_of_forms(
-    at_first=(
-        rf"(?:first|then|now|next|and now|now then|finally|lastly|last),? {_THING}{_STOP}",
-        r"(?:then |now )?(?:on ?to|on with|off to|onwards? to|over to|to|for|back to|straight to"
-        rf"|straight on to) {_THING}{_STOP}",
-        rf"(?:next|last|first) {_PIECE}(?::|,) {_FEW}{_STOP}|next: {_FEW}{_STOP}",
-        r"(?:(?:with|after|once) (?:that|this|those)\b[\w' ]{0,24}|(?:that|this) done"
-        rf"|that out of the way), {_THING}{_STOP}",
-        rf"(?:just |only )?(?:{_DET} )?{_FEW} (?:next|first|left(?: now)?){_STOP}",
-        rf"(?:just |only )?(?:the|code)(?: {_WORD}){{0,3}} (?:now|then|again){_STOP}",
-        r"(?:\d+|one|two|three|four|five|a few|several|some)(?: more)?(?: left)?"
-        rf"(?: {_WORD})? to {_ACT}{_STOP}",
-        r"(?:one|two|another) more: \w.*",
-        rf"{_ACT}, {_ACT},? .*",
-        r"(?:remaining|left to do|still to do|yet to do|to do|todo|left)(?: now)?: \w.*",
-        r"(?:(?:a |another |one more )?(?:second|third|next|new|closer|quick|last|final|fresh)"
-        r"|another|one more) (?:attempt|try|round|pass|look|iteration)\b.*",
-        r"(?:once more|again|one more time),? (?:with|but|using|without|from)\b.*",
-        rf"same {_SORT_OF_ACT} (?:for|in|to) {_THING}{_STOP}",
-    ),
-    anywhere=(rf"\b(?:incoming|coming up){_STOP}",),
-)
-# The same with a verb that says no more than that.
-_COPULA: Final = _one_of_forms(
-    at_first=(
-        rf"(?:just |only )(?:{_DET} )?{_FEW} (?:is|are) left(?: now)?{_STOP}",
-        rf"{_NAMED} (?:is|are) the (?:last|next|final|only) (?:one|ones|piece|bit|thing)"
-        rf"(?: left| missing)?{_STOP}",
-        r"(?:all |all that |what |what's |all that's |what is |all that is |that )"
-        rf"(?:left|remains|remaining|missing|to do)(?: now)? (?:is|are) (?:to {_ACT} .*|{_THING})"
-        rf"{_STOP}",
-        rf"the (?:only |last |next |final )+{_PIECE}(?: left| remaining| missing)? is {_THING}"
-        rf"{_STOP}",
-        rf"(?:next|last|first) {_PIECE} is {_THING}{_STOP}",
-        r"(?:that|this|which) (?:just |only )?leaves (?:me with |us with )?(?:only |just )?"
-        rf"{_THING}{_STOP}",
-        rf"(?:that )?brings (?:me|us) to {_THING}{_STOP}|now comes {_THING}{_STOP}",
-        rf"that's next{_STOP}|(?:now )?it's (?:the|code)(?:'s| {_WORD}){{0,3}} turn{_STOP}",
-        r"(?:now )?it's time (?:for|to) .*",
-        rf"{_FEW} (?:to )?follows?(?: now| next| shortly)?{_STOP}",
-    )
-)
-# It tells how something is, or was: a verb, a participle, a state.
-_TELLS: Final = _SIGNS.whole(
-    r"\w+ed|was|were|has|have|had|pass|passes|works?|fails?|runs?|shows?|showed|confirms?|makes?"
-    r"|takes?|took|made|does|did|will|would|can|could|should|must|may|might|gets?|got|went|goes"
-    r"|keeps?|says?|said|stays?|means?|needs?|accepts?|supports?|uses?|handles?|holds?|known|gone"
-    r"|green|clean|fine|ok|okay|live|ready|available|faster|slower|better|intact|alone|unchanged"
-    r"|untouched|open|empty|done|correct|complete|normal|good|safe|as is|as it|as before"
-    r"|state|\d+ ?(?:%|ms|s|kb|mb|gb|x)|thanks|history|published|sent|built|due|broke|came|fell"
-    r"|froze|hung|lost|won|ran|grew|rose"
-    r"|(?:fast|slow|small|larg|bigg|lat|simpl|clean|new|old|short|long|cheap)est"
-)
-# The third person of a verb behind a thing, at the end; other endings are those of nouns. A word
-# in -s with another one behind it is a verb, or has one there: "the page renders twice".
-_HAS_A_VERB: Final = re.compile(
-    r"\b(?:is|are|it's|that's|there's|here's|he's|see|what|who|where)\b"
-    r"|\b(?:the|at) (?:first|next)\W*$"
-    r"|\b(?:the|code|its|our|my) (?:[\w-]+ )+"
-    r"(?!\w*(?:ings|ions|ments|ies|ers|ors|ests|ocs|iles|alls|outes|iews|ypes|oints|ures|ks|des"
-    r"|ages|ules|ses|ffs|igs|ets|ags|ips)\b)\w+[^s\W]s"
-    r"(?: (?:now|then|again|next|first))?[.!:\u2026]*$"
-    r"|\b(?:the|code|its|our|my|these|those|both|all) (?:[\w-]+ )*?\w{2,}[^s\W]s "
-    r"(?!(?:and|of|in|for|to|from|with|on|at|under|next|first|now|again|then|left|around|plus)\b)\w"
-)
 _PATIENCE: Final = _SIGNS.add(
     r"^(?:please |just |so |ok(?:ay)?,? )*"
     r"(?:(?:give|bear|grant|allow) (?:with )?me\b.{0,24}|hang on|hold on|here goes|here we go"
     r"|(?:one|a|just a|half a) (?:sec|second|moment|minute|tick|mo)\b.{0,12}|will do|going in"
     rf"|be right back|back in a (?:sec|second|moment|minute))(?:,? please)?{_STOP}"
 )
-_CLAUSE: Final = re.compile("; | \u2014 | \u2013 | - ")
 _ASIDE: Final = re.compile(r" \([^()]*\)")
 
 
@@ -209,14 +135,7 @@ def looks_ahead(plain: str) -> bool:
     """Tell whether a sentence in lower case says by its build that something is still to come."""
     if "(" in plain:
         plain = _ASIDE.sub("", plain)
-    if len(plain) > _LONGEST or _OF_OTHERS.is_in(plain):
-        return False
-    if _MEANT.is_in(plain):
-        return True
-    clause = _CLAUSE.split(plain)[-1]
-    if _TELLS.is_in(clause):
-        return False
-    return _COPULA.is_in(clause) or (_ELLIPTIC.is_in(clause) and not _HAS_A_VERB.search(clause))
+    return len(plain) <= _LONGEST and not _OF_OTHERS.is_in(plain) and _MEANT.is_in(plain)
 
 
 def asks_for_patience(plain: str) -> bool:
