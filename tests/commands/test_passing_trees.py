@@ -53,6 +53,11 @@ def test_work_that_others_share_is_not_marked(line: str, cwd: str | None):
     assert not _is_marked(line, cwd)
 
 
+def test_where_nobody_said_where_the_project_lies_the_option_tells():
+    assert _is_marked("git -C /tmp/x reset --hard")
+    assert _is_marked("git init /tmp/x && git -C /tmp/x branch -D a")
+
+
 def test_what_git_knows_is_gits_under_the_name_of_hub_too():
     assert command_in("hub push --force", "git").line == "git push --force"
     assert commands_in("hub pull-request -m push") == ["hub pull-request -m push"]

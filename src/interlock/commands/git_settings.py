@@ -78,7 +78,7 @@ def follow_git(simulation: Simulation, command: Command, scope: Scope) -> None:
         _follow_references(simulation, command)
     _follow_settings(simulation, command, scope)
     _follow_sources(simulation, command, scope)
-    if scope.cwd or command.invocation.has("-C") or verbs[:1] in (["init"], ["clone"]):
+    if scope.cwd or "-C" in command.invocation.values or not _BEGINS.isdisjoint(verbs[:1]):
         _mark_passing(simulation, command, scope)
 
 

@@ -65,7 +65,7 @@ _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/f
 _OTHER_ROOTS: Final = ("/proc/", "/private/etc/")
 _OF_A_PROCESS: Final = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/(root|cwd)(?=/|$)")
 _PASSING_NAME: Final = re.compile(
-    r"\$\w{0,40}?(?:(?i:te?mp)(?i:_?(?:dir|file|folder|path|root))?|(?i:pid|lock|sock(?:et)?)_?(?i:file))"
+    r"\$\w{0,40}?(?:(?i:tmp|temp)(?i:_?(?:dir|file|folder|path|root))?|(?i:pid|lock|sock(?:et)?)_?(?i:file))"
     r"(?:/[^*?.$][^$]{0,400})?"
 )
 """Variables that by their name lead to what soon goes, and what lies below; not all of it: they may
