@@ -13,6 +13,7 @@ from secret_packs import SCANNER
 _CAPITALS = (
     "M[a-z]{4}-R[a-z]{4}-[0-9]{2}", "M[a-z]{4}_R[a-z]{4}[0-9]{2}", "M[a-z]{5}@[0-9]{4}",
     "M[a-z]{4}.R[a-z]{5}.[0-9]{4}", "M[a-z]{4}R[a-z]{4}[0-9]{3}!", "M[a-z]{5}[0-9]{4}!",
+    "m[a-z]{4}+R[a-z]{4}[0-9]{2}",
 )  # fmt: skip
 _SMALL = ("m[a-z]{4}-r[a-z]{4}-t[a-z]{4}-[0-9]{2}", "m[a-z]{4}.r[a-z]{4}.[0-9]{4}")
 _ASSIGNED = (
@@ -37,11 +38,16 @@ _SAID = (
     "password changed from {} to something else", "use {} as the redis password for staging",
     "requests.get(url, auth=('bob', '{}'))", 'request.setBasicAuth("bob", "{}")',
     "credentials: bob / {}", "INSERT INTO users (name, password) VALUES ('bob', '{}');",
-    "DEBUG {{db_password={}, region=eu}}", "user,password\nbob,{}",
+    "DEBUG {{db_password={}, region=eu}}", "user,password\nbob,{}", "pw for the old box: {}",
+    "La contraseña del servidor es {}", "Parola d'ordine: {}", "пароль от сервера: {}",
+    "I changed the admin pass, it's now {}", "Kennwort          {}", "creds bob / {} on the box",
+    "- value: {}\n  name: DB_PASSWORD", "ann: the password please?\nbob: sure, {}",
+    "page.locator('#password').fill('{}')", "user.set_password('{}')",
 )  # fmt: skip
 _NAMES = (
     "User-Service-12", "Chapter-12", "Render-Pass-02", "Password-Policy-2024", "sha-256",
     "Utf-16", "maple-51", "Maple", "MapleRiver51", "user-service-node-01", "maple-river",
+    "mapleRiver_51",
 )  # fmt: skip
 
 
@@ -83,6 +89,7 @@ def test_a_pass_phrase_is_words_that_make_no_sentence():
 
     assert is_phrase(phrase)
     assert not is_phrase(phrase.rpartition(" ")[0])
+    assert not is_phrase("correct horse battery staple")
     assert len(SCANNER.scan(f"RESTIC_PASSWORD='{phrase}'")) == 1
     assert SCANNER.scan('"password": "must have one more digit"') == []
 

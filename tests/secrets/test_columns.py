@@ -18,6 +18,8 @@ _TABLES = (
     "user,password\nbob,{}", "name;token;since\nci;{};2024", "user\tDB password\nbob\t{}\n",
     "| Service | API key |\n|---|:---:|\n| mail | `{}` |\n", '"id","client_secret"\n1,"{}"\r\n',
     "**Passwords** | for\n--- | ---\n{} | mail", "a,contraseña\nx,y\nz,{}",
+    "+----+-------+\n| id | token |\n+----+-------+\n| 1 | {} |\n+----+-------+\n",
+    "||Stage||Password||\n|test|{}|",
 )  # fmt: skip
 _OTHERS = (
     "token,count\nidentifier,12", "password\n{}", "user,password\n{}", "user,password\nbob,x,{}",

@@ -21,6 +21,7 @@ _BETWEEN = (
     "api key&nbsp;=&nbsp;{}", "api_key_1={}", "api key:\n  {}", "<secret>{{AQAB {}}}</secret>",
     "Authorization: Bearer {}", "--token {}", "password / {}", "motdepasse : {}", "senha={}",
     "consumerKey: {}", "key={}", "KEY = '{}'", "x-auth: {}", "dbPass -> {}", "token Acme team {}",
+    "Zugangsschlüssel: {}", "clé d'API : {}", "recovery key for the box: {}",
 )  # fmt: skip
 _VALUES = ("[A-Za-z0-9]{31}[0-9]", "[A-Za-z]{32}", "[a-z0-9]{32}", "[A-Za-z0-9_-]{40}a")
 
@@ -37,6 +38,7 @@ _HARMLESS = (
     "key: 8FCCA13FEF1D0C2E91008E09770F7A9A5AE15600", "token: https://example.org/a1b2c3d4e5f6",
     "access_token=2YotnFZFEjr1zCsicMWpAA", "token: path/to/some/Kq83hd7.module.ts",
     "token = makeX7k9Qz2(", "auth: Kq83", "api_key: YOUR_kq83hd72jsnx91mz",
+    "audit: key=a66684e34722bd0d comm=x",
 )  # fmt: skip
 
 

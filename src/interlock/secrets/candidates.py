@@ -7,6 +7,7 @@ import math
 import operator
 import re
 import string
+from itertools import pairwise
 from typing import NamedTuple, assert_never
 
 import re2
@@ -36,6 +37,7 @@ _MOST_DIGITS = 0.85
 _STEPS_OF_FILLER = 0.6
 """More than chance makes in any alphabet."""
 _SHORTEST_LONG_NAME = 18
+_FEWEST_DIGITS = 3
 _NAMED_BY_A_PERSON = 4.0
 """Below so many bits something that holds digits is a name: of a type, a model, a version."""
 
@@ -113,8 +115,8 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _is_random_value(candidate)
         case Judge.CHOSEN:
             taken = _is_said(candidate)
-        case Judge.BASIC:
-            taken = _is_login(candidate.secret)
+        case Judge.BASIC | Judge.CODE:
+            taken = _BY_VALUE[rule.judge](candidate.secret)
         case Judge.NEAR:
             taken = _is_by_chance(candidate)
         case Judge.COLUMN:
@@ -340,7 +342,20 @@ def _is_login(secret: str) -> bool:
     except ValueError:
         return False
     user, colon, password = login.partition(":")
-    return bool(user and colon and password) and login.isprintable()
+    is_told = bool(user and colon and password) and login.isprintable()
+    return is_told and not _is_password_placeholder(password)
+
+
+def _is_typed_code(secret: str) -> bool:
+    """Tell whether digits or groups were made by chance: a PIN, a code to recover with."""
+    joined = "".join(filter(str.isalnum, secret))
+    if joined.isdigit():
+        steps = [abs(int(after) - int(before)) <= 1 for before, after in pairwise(joined)]
+        return not all(steps) and len(set(joined)) >= _FEWEST_DIGITS
+    return random_bits(joined) >= _MADE_BY_CHANCE and not _is_password_placeholder(joined)
+
+
+_BY_VALUE = {Judge.BASIC: _is_login, Judge.CODE: _is_typed_code}
 
 
 def _is_disordered(kinds: bytes) -> bool:

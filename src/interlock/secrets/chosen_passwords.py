@@ -39,15 +39,19 @@ _NAMING: Final = _WORDS | frozenset(
     " cannot could been when then once again more less all any each does did its them they"
     " rsa dsa ecdsa aes des hmac scram tls ssl http https".split()
 )
-_MARK: Final = r"[!?#$%*@]"
-# `Maple-River-51`, `Maple_River51`, `Maple@5100`, `MapleRiver51!`
+_MARK: Final = r"[!?#$%*@&+^~]"
+_CAPITAL: Final = r"[A-Z][a-z]{2,}"
+# `Maple-River-51`, `Maple_River51`, `Maple@5100`, `MapleRiver51!`, `maple+River51`
 _CAPITALS: Final = re.compile(
-    rf"[A-Z][a-z]{{2,}}(?:[-_.]?[A-Z][a-z]{{2,}}){{0,4}}(?:[-_.]|{_MARK})?[0-9]{{1,6}}{_MARK}{{0,2}}"
+    rf"(?:[a-z]{{3,}}{_MARK})?{_CAPITAL}(?:(?:[-_.]|{_MARK})?{_CAPITAL}){{0,4}}(?:[-_.]|{_MARK})?"
+    rf"[0-9]{{1,6}}{_MARK}{{0,2}}"
 )
 _SMALL: Final = re.compile(rf"(?:[a-z]{{3,}}[-_.]){{2,5}}[0-9]{{2,4}}{_MARK}{{0,2}}")
 _LETTERS: Final = re.compile(r"[A-Z]?[a-z]+")
-_SEPARATORS: Final = frozenset("-_.!?#$%*@")
+_SEPARATORS: Final = frozenset("-_.!?#$%*@&+^~")
 _FEWEST_WORDS: Final = 4
+_DRAWN: Final = "correct horse battery staple"
+"""The phrase that everybody knows from a cartoon."""
 
 
 def is_plain_word(secret: str) -> bool:
@@ -72,4 +76,4 @@ def is_chosen(secret: str, *, small: bool = False) -> bool:
 def is_phrase(secret: str) -> bool:
     """Tell whether it is a pass phrase: words with spaces between that make no sentence."""
     words = secret.split(" ")
-    return len(words) >= _FEWEST_WORDS and _NAMING.isdisjoint(words)
+    return len(words) >= _FEWEST_WORDS and _NAMING.isdisjoint(words) and secret != _DRAWN

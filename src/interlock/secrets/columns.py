@@ -17,7 +17,7 @@ _INSERTED: Final = (
     r"(?i)insert\s+into\s+[^\s(]{1,128}\s*\(([^()]{1,400})\)\s*values\s*\(([^()]{1,1000})\)"
 )
 _KEPT: Final = b"stringData:\n"
-_RULED: Final = b" \t\r|:-"
+_RULED: Final = b" \t\r|:-+="
 """What the line between the heads of a table and its rows is made of."""
 
 
@@ -55,7 +55,8 @@ class ColumnSearch:
 
     def _tabled_in(self, data: bytes, work: Work) -> Iterator[Found]:
         for heads in self._heads.finditer(data):
-            line = data[heads.start() : heads.end() - 1]
+            # Some write heads between two bars and their rows between one.
+            line = data[heads.start() : heads.end() - 1].replace(b"||", b" |")
             separator = next((each for each in _SEPARATORS if each in line), b"\n")
             cells = _cells(line, heads.start(), separator)
             if sum(bool(cell.value) for cell in cells) < _FEWEST_HEADS:
@@ -104,10 +105,10 @@ def _rows(data: bytes, start: int, separator: bytes, width: int) -> Iterator[lis
     for _ in range(_MOST_ROWS):
         end = data.find(b"\n", start)
         line = data[start : len(data) if end < 0 else end]
-        row = _cells(line, start, separator)
-        if len(row) != width:
-            return
         if line.strip(_RULED):
+            row = _cells(line, start, separator)
+            if len(row) != width:
+                return
             yield row
         if end < 0:
             return

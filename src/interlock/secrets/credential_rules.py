@@ -28,6 +28,8 @@ class Judge(enum.Enum):
     """Assigned to a name that is also used for harmless values: only random text counts."""
     BASIC = "basic"
     """Base64 of `user:password`."""
+    CODE = "code"
+    """Digits or groups beside a word for codes: neither counted up nor words."""
     NEAR = "near"
     """Beside one of the names, whatever stands between: only what was made by chance counts."""
     COLUMN = "column"
@@ -156,9 +158,7 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 _NAMED_ENTROPY: Final = 2.5
-_CONTEXT_JUDGES: Final = frozenset(
-    {Judge.PASSWORD, Judge.CHOSEN, Judge.RANDOM, Judge.BASIC, Judge.NEAR, Judge.COLUMN}
-)
+_CONTEXT_JUDGES: Final = frozenset(set(Judge) - {Judge.ALWAYS, Judge.TOKEN})
 
 SECRET = "secret"  # noqa: S105 - the name of a group
 """Groups whose name starts so hold the credential; the first one that took part counts."""
@@ -183,7 +183,7 @@ _OPERATOR = (
     # What YAML says of a text before it begins.
     + r"(?:[|>][+-]?[ \t]{0,2}\n[ \t]{1,16}|!!str[ \t])?"
 )
-_ELEMENT = r"[\"']?[ \t]{0,2}(?:[a-z]{1,12}=\"[^\"<>]{0,40}\"[ \t]{0,2})?>"
+_ELEMENT = r"[\"']?[ \t]{0,2}(?:[A-Za-z:]{1,16}=\"[^\"<>]{0,80}\"[ \t]{0,2}){0,2}>"
 _CALL = r"[ \t]?\([ \t]{0,2}"
 _PAIR = r"""["'`],[ \t]{0,4}"""
 # A field of one plain word may stand between, such as `type = string`.
@@ -193,7 +193,7 @@ _NAME_THEN_VALUE = (
     r"""\\{0,3}["']?(?i:value|default)\\{0,3}["']?[ \t]{0,8}[:=][ \t]{0,4}"""
 )
 # The next element after that with the name, as in lists of properties and rows of tables.
-_NEXT_ELEMENT = r"[ \t]{0,2}</[a-z]{2,12}>\s{0,24}<[a-z]{2,12}>"
+_NEXT_ELEMENT = r"[ \t]{0,2}</[A-Za-z]{2,12}>\s{0,24}<[A-Za-z]{2,12}>"
 _PROPERTY = r"[ \t]{0,2}\{[ \t]?get;[ \t]?(?:(?:private )?(?:set|init);[ \t]?)?\}[ \t]?=[ \t]?"
 _ASSIGNS = rf"(?:{_KEY_CLOSES}{_OPERATOR}|{_NEXT_ELEMENT}|{_NAME_THEN_VALUE})"
 # What holds where nothing else was given.

@@ -16,6 +16,8 @@ _BITS_AFAR: Final = 30.0
 _BITS_BESIDE_SHORT_WORD: Final = 14.0
 _BITS_OWNED: Final = 14.0
 _SHORTEST_LONG: Final = 12
+_SHORTEST_HEXADECIMAL: Final = 20
+"""Shorter ones beside a bare `key` are those of caches and audits."""
 _SHORT_WORD: Final = 4
 """So many letters with the sign before them, as in `_key`, have many other meanings."""
 _MOST_WORDS_BETWEEN: Final = 2
@@ -26,14 +28,17 @@ _UNLIKE_WORDS: Final = (
     r"|[a-z][A-Z]+[a-z]{1,2}[A-Z]|[A-Za-z0-9][!#%$^*~][A-Za-z0-9])"
 )
 _UNLIKE_WORD: Final = compiled(_UNLIKE_WORDS)
-_VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
+_VALUE: Final = compiled(r"[A-Za-z0-9][A-Za-z0-9_\-+/.~!#%@$^*?]{6,}[A-Za-z0-9_\-+/~!#%@$^*]={0,2}")
 # A gap is a few characters, for which the machinery of RE2 costs more than the search.
 _WORD: Final = re.compile(rb"[a-z0-9]+")
 _REST_OF_NAME: Final = re.compile(rb"[_.\-][a-z0-9]+(?:[_.\-][a-z0-9]+)*")
 _ASIDE: Final = re.compile(rb" \([^()\n]*\)")
 _ENTITY: Final = re.compile(rb"&(?:[a-z]{2,4}|#x?[0-9a-f]{2,4});")
 # `password for the vpn:` says whose it is, and then what it is.
-_OWNED: Final = re.compile(rb"s? (?:for|of|on|to|at|fur|pour|para|de) [a-z0-9_. \-]+[:=] ?.{0,3}$")
+_OWNED: Final = re.compile(
+    rb"s? (?:for|of|on|to|at|f.r|pour|para|del?|du|do|od|di|van|til|\?+) "
+    rb"[a-z0-9_. ?\-]+[:=] ?.{0,3}$"
+)
 _NEXT_FIELD: Final = frozenset(b";&,")
 _NEXT_PAIR: Final = frozenset(b";&")
 _ASSIGNS: Final = frozenset(b":=>|{")
@@ -114,7 +119,8 @@ class NearSearch:
 
 def _is_long(value: str) -> bool:
     """Tell whether a value says more than a short word before it."""
-    return len(value) >= _SHORTEST_LONG and random_bits(value) >= _BITS_BESIDE_SHORT_WORD
+    shortest = _SHORTEST_HEXADECIMAL if is_hexadecimal(value) else _SHORTEST_LONG
+    return len(value) >= shortest and random_bits(value) >= _BITS_BESIDE_SHORT_WORD
 
 
 def _reaches(value: str, gap: bytes, strange: Sequence[bytes]) -> bool:
