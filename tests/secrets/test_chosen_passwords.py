@@ -13,7 +13,7 @@ from secret_packs import SCANNER
 _CAPITALS = (
     "M[a-z]{4}-R[a-z]{4}-[0-9]{2}", "M[a-z]{4}_R[a-z]{4}[0-9]{2}", "M[a-z]{5}@[0-9]{4}",
     "M[a-z]{4}.R[a-z]{5}.[0-9]{4}", "M[a-z]{4}R[a-z]{4}[0-9]{3}!", "M[a-z]{5}[0-9]{4}!",
-    "m[a-z]{4}+R[a-z]{4}[0-9]{2}",
+    "m[a-z]{4}+R[a-z]{4}[0-9]{2}", "R4v[a-z]N-[0-9]{2}q~[a-z]{4}",
 )  # fmt: skip
 _SMALL = ("m[a-z]{4}-r[a-z]{4}-t[a-z]{4}-[0-9]{2}", "m[a-z]{4}.r[a-z]{4}.[0-9]{4}")
 _ASSIGNED = (
@@ -43,11 +43,12 @@ _SAID = (
     "I changed the admin pass, it's now {}", "Kennwort          {}", "creds bob / {} on the box",
     "- value: {}\n  name: DB_PASSWORD", "ann: the password please?\nbob: sure, {}",
     "page.locator('#password').fill('{}')", "user.set_password('{}')",
+    "Lösenordet är {}", "le code secret du serveur est {}", "a1 LOGIN bob@example.org {}",
 )  # fmt: skip
 _NAMES = (
     "User-Service-12", "Chapter-12", "Render-Pass-02", "Password-Policy-2024", "sha-256",
     "Utf-16", "maple-51", "Maple", "MapleRiver51", "user-service-node-01", "maple-river",
-    "mapleRiver_51",
+    "mapleRiver_51", "Password1!", "Test-Case#1a",
 )  # fmt: skip
 
 

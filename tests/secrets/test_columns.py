@@ -20,11 +20,13 @@ _TABLES = (
     "**Passwords** | for\n--- | ---\n{} | mail", "a,contraseña\nx,y\nz,{}",
     "+----+-------+\n| id | token |\n+----+-------+\n| 1 | {} |\n+----+-------+\n",
     "||Stage||Password||\n|test|{}|",
+    "## Team passwords (old)\n\n* mail .... `{}`\n\n* later", "Credentials\n1. shop: {}",
 )  # fmt: skip
 _OTHERS = (
     "token,count\nidentifier,12", "password\n{}", "user,password\n{}", "user,password\nbob,x,{}",
     "user,password_hash\nbob,{}", "def login(user, password):\n    key, value = '{}', 1",
     "user,password", "key,value\n{},1", "'token',\n'{}',",
+    "Passwords\n\n\n- mail {}", "Tokens\nthe next is {}", "tokens = (\n- a {}",
 )  # fmt: skip
 
 

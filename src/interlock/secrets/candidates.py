@@ -38,6 +38,8 @@ _STEPS_OF_FILLER = 0.6
 """More than chance makes in any alphabet."""
 _SHORTEST_LONG_NAME = 18
 _FEWEST_DIGITS = 3
+_NAME_OF = 24
+"""A name is found in so many characters, its sign before it."""
 _NAMED_BY_A_PERSON = 4.0
 """Below so many bits something that holds digits is a name: of a type, a model, a version."""
 
@@ -378,7 +380,8 @@ _HARMLESS_NAMES = tuple(
 
 def _is_harmless_name(candidate: Candidate) -> bool:
     before = candidate.text[max(0, candidate.key_start - 24) : candidate.key_start]
-    return before.lower().rstrip("_-. ").endswith(_HARMLESS_NAMES)
+    name = candidate.text[candidate.key_start : candidate.start].lower()
+    return before.lower().rstrip("_-. ").endswith(_HARMLESS_NAMES) or "csrf" in name[:_NAME_OF]
 
 
 def _mixes(secret: str) -> bool:

@@ -47,6 +47,10 @@ _CAPITALS: Final = re.compile(
     rf"[0-9]{{1,6}}{_MARK}{{0,2}}"
 )
 _SMALL: Final = re.compile(rf"(?:[a-z]{{3,}}[-_.]){{2,5}}[0-9]{{2,4}}{_MARK}{{0,2}}")
+# Small and capital letters, a digit and a sign, as rules for passwords ask for: no name has all.
+_EVERY_KIND: Final = re.compile(
+    r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])(?=.*(?:[!#%^&*~?+@]|\$$))[A-Za-z0-9_.!#%^&*~?+@$-]{8,64}"
+)
 _LETTERS: Final = re.compile(r"[A-Z]?[a-z]+")
 _SEPARATORS: Final = frozenset("-_.!?#$%*@&+^~")
 _FEWEST_WORDS: Final = 4
@@ -68,7 +72,9 @@ def is_chosen(secret: str, *, small: bool = False) -> bool:
     """
     if _SEPARATORS.isdisjoint(secret):
         return False
-    if _CAPITALS.fullmatch(secret) is None and not (small and _SMALL.fullmatch(secret)):
+    if _CAPITALS.fullmatch(secret) is None and not (
+        _EVERY_KIND.fullmatch(secret) or (small and _SMALL.fullmatch(secret))
+    ):
         return False
     return _NAMING.isdisjoint(word.lower() for word in _LETTERS.findall(secret))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+import re2
+
 from interlock.secrets.candidate_search import Found, Work, compiled
 from interlock.secrets.credential_rules import SecretRule
 
@@ -17,6 +19,14 @@ _INSERTED: Final = (
     r"(?i)insert\s+into\s+[^\s(]{1,128}\s*\(([^()]{1,400})\)\s*values\s*\(([^()]{1,1000})\)"
 )
 _KEPT: Final = b"stringData:\n"
+_LISTED: Final = (
+    r"(?im)^[#*>/ \t]{0,8}(?:[a-z0-9]{1,20}[ _-]){0,3}"
+    r"(?:passwords|credentials|logins|secrets|tokens|api keys|zugangsdaten|passw.rter)"
+    r"\b(?: \([^()\n]{1,24}\))?[^\n=(){};,<>]{0,24}\r?\n(?:[ \t]*\r?\n)?"
+)
+_ITEM: Final = (
+    r"""[ \t]*(?:[-*+]|[0-9]{1,2}[.)])[ \t][^\n]{1,80}[ \t]["'`]?([^\s"'`]{8,128})[^\n]*\n?"""
+)
 _RULED: Final = b" \t\r|:-+="
 """What the line between the heads of a table and its rows is made of."""
 
@@ -34,6 +44,8 @@ class ColumnSearch:
         )
         self._head = compiled(words)
         self._inserted = compiled(_INSERTED)
+        self._listed = compiled(_LISTED + _ITEM)
+        self._item = compiled(_ITEM)
 
     def found(self, data: bytes, work: Work) -> Iterator[Found]:
         """Yield values with where the head of their column begins."""
@@ -42,6 +54,16 @@ class ColumnSearch:
         if b"\n" in data:
             yield from _entries_of_secrets(data)
             yield from self._tabled_in(data, work)
+            yield from self._listed_in(data, work)
+
+    def _listed_in(self, data: bytes, work: Work) -> Iterator[Found]:
+        """Yield what ends the items of a list, up to an empty line."""
+        for head in self._listed.finditer(data):
+            item: re2.Match[bytes] | None = head
+            while item is not None and not work.is_over:
+                work.attempts += 1
+                yield Found(*item.span(1), head.start())
+                item = self._item.match(data, item.end())
 
     def _inserted_in(self, data: bytes) -> Iterator[Found]:
         for row in self._inserted.finditer(data):
