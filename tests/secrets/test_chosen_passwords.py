@@ -43,7 +43,8 @@ _SAID = (
     "I changed the admin pass, it's now {}", "Kennwort          {}", "creds bob / {} on the box",
     "- value: {}\n  name: DB_PASSWORD", "ann: the password please?\nbob: sure, {}",
     "page.locator('#password').fill('{}')", "user.set_password('{}')",
-    "Lösenordet är {}", "le code secret du serveur est {}", "a1 LOGIN bob@example.org {}",
+    "the admin's password has been set to {}.", "Lösenordet är {}",
+    "le code secret du serveur est {}", "a1 LOGIN bob@example.org {}",
 )  # fmt: skip
 _NAMES = (
     "User-Service-12", "Chapter-12", "Render-Pass-02", "Password-Policy-2024", "sha-256",
