@@ -100,7 +100,7 @@ class Matcher:
             rule_id=self.id,
             rule=self.rule,
             command=command,
-            silenced=_quieted(command) or self._silencer(command, behind),
+            silenced=_quieted(command, has_verb=verbs > 0) or self._silencer(command, behind),
         )
 
     def of_effect(self, effect: Effect) -> Hit | None:
@@ -373,7 +373,7 @@ def _leading(verbs: Sequence[tuple[int, frozenset[str]]], operands: Sequence[str
     return 0
 
 
-def _quieted(command: Command) -> str:
+def _quieted(command: Command, *, has_verb: bool) -> str:
     """Say what keeps a command from doing harm, such as an option that makes it only tell.
 
     Effects are not asked: whoever found one knows the program, and an interpreter takes such
@@ -385,6 +385,9 @@ def _quieted(command: Command) -> str:
     for flag in _QUIET:
         if flag in invocation.flags and not _taken_back(invocation.values.get(flag)):
             return f"`{flag}` only shows what would happen"
+    if has_verb and command.argv[-1].text == "-h":
+        # Where it is a host, one stands behind it.
+        return "`-h` only tells how the verb is used"
     if len(command.argv) == 2 and command.argv[1].text in _TELLS_OF_ITSELF:
         return f"`{command.argv[1].text}` only tells of the program itself"
     return ""

@@ -8,7 +8,14 @@ import msgspec
 
 from interlock.commands.shell.command import Command
 from interlock.commands.shell.words import PART_OF_NAME
-from interlock.policy.actions.service_requests import REQUESTERS, Request, request_of
+from interlock.policy.actions.service_requests import (
+    REQUESTERS,
+    Request,
+    asks_by_hand,
+    is_tried_out,
+    request_of,
+)
+from interlock.policy.actions.service_settings import meanings_in, meanings_of
 
 _LOOKED_AT: Final = 5
 _SEPARATORS: Final = str.maketrans("-_.:", "    ")
@@ -28,12 +35,15 @@ _SWITCHED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}true"
 _CMDLET: Final = r"[A-Z][a-z]{2,14}-[A-Z]\w{1,60}"
 _SHELLS_OF_CMDLETS: Final = frozenset(("powershell", "pwsh"))
 _WHAT_IF: Final = r"(?i)-wh(?:a(?:t(?:if?)?)?)?"
-_OPENED: Final = (
-    r"\bvisibility[\"']?\s{0,9}[:=]\s{0,9}[\"']?public"
-    r"|\bprivate[\"']?\s{0,9}[:=]\s{0,9}[\"']?false"
-    r"|\bpermission[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:admin|maintain)"
-)
-"""What lays open to everybody what was not."""
+_KEYED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}[{\[]|<(\w{1,40})>"
+"""What an order says of what stands in it: `"remove_index": {`, `<delete>`."""
+_TYPED: Final = r"\btype[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z_]\w{0,60})"
+_ACTIONS: Final = frozenset(("action", "actions", "command", "commands", "operations"))
+"""Where the address ends so, the type in the body is what is to be done."""
+_GIVEN: Final = r"\bpermission[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:admin|maintain|owner)"
+_ADMINISTERS: Final = ("ctl", "adm", "admin")
+"""How the names of programs end that rule over a service, whoever made it."""
+_POWER: Final = frozenset("off cycle reset down soft".split())
 _GLUED: Final = re.compile(
     r"del(?:ete)?(?:users?|groups?|zones?|princs?|pol(?:icy)?|hosts?|keys?|rules?|routes?|db|tables?"
     r"|queues?|topics?|nodes?|vol(?:ume)?s?|snap(?:shot)?s?|images?|roles?|entry|records?|domains?"
@@ -46,6 +56,7 @@ _NAMED_SO: Final = re.compile(
 """Programs that are called by what they do: `ldapdelete`."""
 _DESTROYING: Final = frozenset(("DELETE", "PURGE"))
 _CHANGING: Final = frozenset(("PATCH", "PUT"))
+_CHANGES: Final = frozenset(("set", "put", "update"))
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -76,6 +87,10 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     """What is done by being made: `refunds create`."""
     working_words: frozenset[str] = frozenset()
     """Verbs of a workshop: what stands behind them is what they work on, `test DeleteUser`."""
+    halting_verbs: frozenset[str] = frozenset()
+    """Verbs that count behind a machine: `server stop`."""
+    halted_nouns: frozenset[str] = frozenset()
+    """What somebody else may be working on: machines and clusters of them."""
     renewed_nouns: frozenset[str] = frozenset()
     """What is made anew when it is needed: caches."""
     renewing_verbs: frozenset[str] = frozenset()
@@ -104,12 +119,13 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return self._cmdlet(command)
         if not service and (command.wraps or not _is_bare(command)):
             return None
+        service = service or program.endswith(_ADMINISTERS)
         # Whoever takes away all of something has no file in mind, whatever the program.
         verb = self._verb(command, service=service or "--all" in command.invocation.flags)
         if verb is None and service:
             verb = self._flag(command)
             if verb is None:
-                return self._requested(command)
+                return self._requested(command) if asks_by_hand(command) else self._told(command)
         if verb is None and not service and _is_named_so(command):
             return self._read("delete", command)
         if verb is None:
@@ -134,9 +150,32 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return None
         return self._read("http-delete", command)
 
+    def _told(self, command: Command) -> Reading | None:
+        """Return what the settings do that a service is told, unless it is only looked at."""
+        makes = False
+        groups = self.groups.get(command.program, frozenset())
+        for word in command.invocation.operands[:_LOOKED_AT]:
+            plain = word.text.lower()
+            verb = plain.partition("-")[0].rpartition(":")[2]
+            if plain in groups or verb not in self.reading_words:
+                continue
+            makes = verb in self.making_words
+            if not makes and verb != "edit":
+                return None
+            makes = makes and verb not in _CHANGES
+        words = [word.text for word in command.argv[1:]]
+        kind = next(meanings_of(words, makes=makes), None)
+        return None if kind is None else self._read(kind, command)
+
     def _read(self, kind: str, command: Command) -> Reading:
         quiet = sorted(self.quiet_flags & command.invocation.flags)
-        return Reading(kind, f"`{quiet[0]}` only shows what would happen" if quiet else "")
+        if not quiet and command.argv[-1].text == "-h":
+            # Where it is a host, one stands behind it.
+            quiet = ["-h"]
+        if quiet:
+            return Reading(kind, f"`{quiet[0]}` only shows what would happen")
+        emulator = "it speaks to an emulator on this machine"
+        return Reading(kind, emulator if is_tried_out(command) else "")
 
     def _deletes(self, verb: str) -> bool:
         return verb in self.delete_verbs or verb in self.service_delete_verbs
@@ -160,6 +199,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             found = self._verb_in(text, service=service, behind=index > 0)
             if found in harmless or self._is_spared(found, texts[: index + 1]):
                 return None
+            if found is None and self._halts(texts, index):
+                return plain
             if found is None or self._is_noun(found, following):
                 pass
             elif not service and self._is_worked_on(command, texts, index):
@@ -169,6 +210,17 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             if service and following in self.making_words and self._acts(plain):
                 return plain
         return None
+
+    def _halts(self, texts: Sequence[str], index: int) -> bool:
+        """`server stop web` and `power off` stop what others work on."""
+        plain = texts[index].lower()
+        if plain == "power":
+            return index + 1 < len(texts) and texts[index + 1].lower() in _POWER
+        tokens = _tokens(texts[index])
+        before = tokens[:-1] or _tokens(texts[index - 1]) if index or tokens[1:] else []
+        return tokens[-1] in self.halting_verbs and any(
+            token.rstrip("s") in self.halted_nouns for token in before
+        )
 
     def _is_verb(self, word: str) -> bool:
         return word in self.delete_verbs or word in self.disable_verbs or word in self.noun_verbs
@@ -244,9 +296,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return True
         verbs = self.delete_verbs
         if not request.is_local:
-            if request.method in _CHANGING and any(
-                re.search(_OPENED, body) for body in request.bodies
-            ):
+            if request.method in _CHANGING and any(map(_opens, request.bodies)):
                 return True
             # Nobody else depends on what this machine keeps for itself.
             verbs = verbs.union(
@@ -255,6 +305,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
                 self.disable_verbs,
                 self.noun_verbs,
             )
+            if any(step.rstrip("s") in self.halted_nouns for step in request.steps):
+                verbs = verbs.union(self.halting_verbs)
         if any(not verbs.isdisjoint(tokens) for tokens in _asked_for(request)):
             return True
         made = not request.is_local and request.method == "POST"
@@ -283,10 +335,20 @@ def _asked_for(request: Request) -> Iterator[Sequence[str]]:
         if mutation and not re.sub(_IN_FRONT_OF_QUERY, "", head):
             for tokens in map(_tokens, re.findall(_MUTATED, rest)):
                 yield (tokens[0], tokens[-1])
-        for name in (*re.findall(_ORDERED, body), *re.findall(_SWITCHED, body)):
-            yield _tokens(name)[:1]
+        orders = [*re.findall(_ORDERED, body), *re.findall(_SWITCHED, body)]
+        orders += [key or tag for key, tag in re.findall(_KEYED, body)]
+        if not _ACTIONS.isdisjoint(request.steps[-1:]):
+            orders += re.findall(_TYPED, body)
+        for tokens in map(_tokens, orders):
+            yield (tokens[0], "".join(tokens))
         if request.method in _CHANGING:
-            yield from map(_begun_by, re.findall(_STATED, body))
+            states = (*re.findall(_STATED, body), *re.findall(_SWITCHED, body))
+            yield from map(_begun_by, states)
+
+
+def _opens(body: str) -> bool:
+    """Whether a body gives rights away, or has a setting that takes something down."""
+    return re.search(_GIVEN, body) is not None or any(meanings_in(body))
 
 
 def _begun_by(state: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ _LOCAL: Final = (
 )
 _ID: Final = r".*\d.*|.*[$<{%].*"
 _PORTS_OF_DEVELOPMENT: Final = frozenset(
-    "3000 3001 3002 3003 4000 4200 4321 5000 5001 5173 5174 8000 8787 8888".split()
+    "3000 3001 3002 3003 4000 4200 4321 4566 5000 5001 5173 5174 8000 8787 8888".split()
 )
 _METHODS: Final = frozenset("GET HEAD OPTIONS POST PUT PATCH DELETE PURGE".split())
 _READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -24,6 +25,7 @@ _CURL_DATA: Final = (
     "-d --data --data-raw --data-binary --data-ascii --data-urlencode --json -F --form"
 ).split()
 _FIELDS: Final = ("-f", "-F", "--field", "--raw-field", "-d", "--data", "--body", "-b", "--input")
+_ENDPOINTS: Final = frozenset(("--endpoint-url", "--endpoint"))
 _API_VERBS: Final = frozenset(("api", "rest"))
 
 
@@ -43,6 +45,24 @@ class Request(msgspec.Struct, frozen=True):
 def request_of(command: Command) -> Request | None:
     """Return the request that the command sends, if it may change something."""
     return REQUESTERS.get(command.program, _api)(command.invocation)
+
+
+def asks_by_hand(command: Command) -> bool:
+    """Whether a program of a service is told the request itself: `gh api`, `stripe post`."""
+    words = [word.text for word in command.invocation.operands[:2]]
+    verb = words[0] if words else ""
+    return verb.lower() in _API_VERBS or (verb.upper() in _METHODS and len(words) > 1)
+
+
+def is_tried_out(command: Command) -> bool:
+    """Whether an option sends it to a port of this machine where nothing but a trial answers."""
+    words = [word.text for word in command.argv]
+    for word, following in pairwise((*words, "")):
+        name, _, value = word.partition("=")
+        if name in _ENDPOINTS:
+            request = _request("POST", [value or following], ())
+            return request is not None and request.is_tried_out
+    return False
 
 
 def _curl(invocation: Invocation) -> Request | None:
@@ -88,9 +108,6 @@ def _powershell(invocation: Invocation) -> Request | None:
 def _api(invocation: Invocation) -> Request | None:
     """`gh api -X POST path -f field=value`, `stripe post /v1/path`."""
     words = [word.text for word in invocation.operands]
-    verb = words[0] if words else ""
-    if verb.lower() not in _API_VERBS and not (verb.upper() in _METHODS and words[1:]):
-        return None
     bodies = _texts(invocation, _FIELDS)
     method = _last(invocation, "-X", "--method", "-m")
     if not method:
