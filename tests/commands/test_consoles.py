@@ -83,3 +83,44 @@ def test_data_that_nobody_keeps_may_be_dropped(line: str, drops: bool):
 
 def test_a_temporary_database_may_still_run_no_programs():
     assert "rm -rf x" in commands_in("sqlite3 /tmp/a.db '.shell rm -rf x'")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("acmedb 'DROP TABLE x'", "sql drop table x", id="by-its-name"),
+        pytest.param("acme sql 'DROP TABLE x'", "sql drop table x", id="by-a-verb"),
+        pytest.param("acme --query 'DROP TABLE x'", "sql drop table x", id="by-an-option"),
+        pytest.param("acme --sql='DROP TABLE x'", "sql drop table x", id="attached"),
+        pytest.param("acme sql --a=b 'DROP TABLE x'", "sql drop table x", id="behind-a-value"),
+        pytest.param("acmesql <<< 'DROP TABLE x'", "sql drop table x", id="flows-in"),
+        pytest.param("cypher-shell 'MATCH (n) DELETE n'", "sql delete-all graph ''", id="graph"),
+        pytest.param(
+            "cypher-shell <<< 'MATCH (n) DELETE n'", "sql delete-all graph ''", id="graph-input"
+        ),
+        pytest.param("acme shell <<< 'drop x; list'", "acme drop x", id="console"),
+        pytest.param("acmectl <<< 'drop x'", "acmectl drop x", id="console-by-its-name"),
+        pytest.param("acme -- 'rm -rf /srv'", "rm -rf /srv", id="line-in-one-word"),
+        pytest.param("acme command run 'halt now' -t all", "halt now", id="line-that-is-told"),
+        pytest.param("knife ssh 'name:*' 'halt now'", "halt now", id="line-for-others"),
+    ],
+)
+def test_what_an_unknown_program_is_told_is_followed(line: str, expected: str):
+    assert expected in commands_in(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("acmedb --title 'DROP TABLE x'", id="another-option"),
+        pytest.param("acmedb --title='DROP TABLE x'", id="another-value"),
+        pytest.param("acmedb 'SELECT 1 FROM x'", id="reads"),
+        pytest.param("acme add 'DROP TABLE x'", id="no-database"),
+        pytest.param("acmegrep --query 'DROP TABLE x'", id="search"),
+        pytest.param("acme run 'the words that I wrote'", id="sentence"),
+        pytest.param("acme load <<< 'drop x'", id="no-console"),
+        pytest.param("cypher-shell 'MATCH (n {id: 1}) DELETE n'", id="chosen"),
+    ],
+)
+def test_what_an_unknown_program_is_given_as_data_is_left(line: str):
+    assert len(commands_in(line)) == 1

@@ -262,7 +262,7 @@ class Simulation(Walker):
             return
         inner = frame.fed(UNSEEN).unseen().deeper().behind(program)
         self._guessed += 1
-        for line in guessed_lines(argv):
+        for line in guessed_lines(argv, start):
             self.budget.read(len(line))
             self.run_part(line, scope.outside(), inner)
         # Behind a word that says so clearly, any program may stand.

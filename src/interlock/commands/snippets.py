@@ -11,7 +11,7 @@ from interlock.commands.code.code_tokens import Language
 from interlock.commands.code.known_calls import CallKind, CodeEffect
 from interlock.commands.code.loaded_files import files_loaded, module_files
 from interlock.commands.code.store_calls import mongo_operations_in, redis_operations_in
-from interlock.commands.console_scripts import follow_escapes
+from interlock.commands.console_scripts import asked_in, follow_escapes
 from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.execution import counted
 from interlock.commands.programs.places import OWN, TEMP
@@ -37,6 +37,7 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.shown_variables import shows_variables
 from interlock.commands.simulation import Simulation
+from interlock.commands.sql.graph_text import deletes_all
 from interlock.commands.sql.sql_script import looks_like_sql, operations_in
 from interlock.commands.sql.sql_verbs import SqlKind, SqlOperation
 
@@ -100,6 +101,9 @@ def follow_snippet(
         _run_console(simulation, command, known.code, scope)
     elif known.code is not None:
         return _run_interpreter(simulation, command, known.code, scope)
+    elif known.sql is None:
+        # Of others, only what may be a query to a program that nobody knows comes here.
+        _follow_queries(simulation, command, scope)
     return None if known.sql is None else _run_sql_client(simulation, command, known.sql, scope)
 
 
@@ -234,6 +238,13 @@ def _run_sql_client(
     return UNSEEN if texts else None
 
 
+def _follow_queries(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """Follow the SQL in the words of a program that nobody knows, or that flows into one."""
+    for text in asked_in(command):
+        if looks_like_sql(text):
+            _follow_sql(simulation, text, command, scope)
+
+
 def _piped_files(simulation: Simulation) -> list[Word]:
     """Return the files that the command in front of this one hands on: `cat drop.sql | psql`."""
     before = simulation.commands[-2:-1]
@@ -308,8 +319,19 @@ def _debugger(simulation: Simulation, command: Command, scope: Scope) -> None:
         simulation.run_words(list(command.argv[start + 1 :]), command, scope)
 
 
+def _graph(simulation: Simulation, command: Command, scope: Scope) -> None:
+    """A query on the line itself, or what flows in."""
+    operands = command.invocation.operands
+    for word in operands:
+        simulation.doubt(word, command)
+    for text in [word.text for word in operands] or [command.frame.stdin.text or ""]:
+        _follow_sql(simulation, text, command, scope)
+        if deletes_all(text):
+            simulation.note("sql", [SqlKind.DELETE_ALL.value, "graph", ""], command)
+
+
 def _mongo(simulation: Simulation, command: Command, _scope: Scope) -> None:
-    codes = command.invocation.all_values("--eval")
+    codes = command.invocation.all_values("--eval", "--javascript.execute-string")
     for code in codes:
         simulation.doubt(code, command)
     for text in (*(code.text for code in codes), command.frame.stdin.text or ""):
@@ -330,6 +352,7 @@ def _redis(simulation: Simulation, command: Command, _scope: Scope) -> None:
 SNIPPET_WAYS: Final[dict[str, Callable[[Simulation, Command, Scope], None]]] = {
     "awk": _awk,
     "debugger": _debugger,
+    "graph": _graph,
     "mongo": _mongo,
     "redis": _redis,
 }

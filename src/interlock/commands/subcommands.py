@@ -16,7 +16,7 @@ from interlock.commands.build_programs import (
     follow_package,
     follow_recipes,
 )
-from interlock.commands.console_scripts import follow_console
+from interlock.commands.console_scripts import follow_console, is_console, may_be_asked
 from interlock.commands.git_settings import follow_git, follow_hub
 from interlock.commands.program_input import STANDARD_INPUT
 from interlock.commands.programs.file_effects import (
@@ -26,7 +26,7 @@ from interlock.commands.programs.file_effects import (
     EXEC_FLAGS,
     found_by,
 )
-from interlock.commands.programs.program_tables import Interpreter, Program
+from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Interpreter, Program
 from interlock.commands.programs.scripts import (
     ran_by_call,
     ran_by_editor,
@@ -57,6 +57,11 @@ def follow(simulation: Simulation, command: Command, known: Program, scope: Scop
         return run(simulation, command, scope)
     if known.runs or known.code is not None or known.sql is not None:
         return _snippet_follower()(simulation, command, known, scope)
+    if known is UNKNOWN_PROGRAM:
+        if may_be_asked(command):
+            _snippet_follower()(simulation, command, known, scope)
+        if command.frame.stdin.text is not None and is_console(command):
+            follow_console(simulation, command, scope)
     return run_script(simulation, command, scope) if scope.files or scope.folders else None
 
 

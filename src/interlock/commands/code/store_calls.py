@@ -21,10 +21,16 @@ _MONGO: Final = {
         (SqlKind.DROP, "role", "dropRole"),
         (SqlKind.DELETE_SOME, "collection", "deleteMany deleteOne findOneAndDelete remove"),
         (SqlKind.UPDATE_SOME, "collection", "updateMany"),
+        (SqlKind.TRUNCATE, "collection", "truncate"),
         (SqlKind.SHUTDOWN, "server", "shutdownServer"),
     )
     for name in names.split()
 }
+_MONGO_SETS: Final = {
+    "rs": frozenset("remove stepDown reconfig freeze".split()),
+    "sh": frozenset("removeShard removeShardTag stopBalancer disableBalancing".split()),
+}
+"""What is done to the machines that hold the data, by where it is called."""
 _MONGO_FILTERED: Final = frozenset({"deleteMany", "remove", "updateMany"})
 _EVERYTHING: Final = {
     SqlKind.DELETE_SOME: SqlKind.DELETE_ALL,
@@ -67,6 +73,8 @@ def mongo_operations_in(js: str) -> list[SqlOperation]:
         root, _, method = call.callee.partition(".")
         if root == "db":
             found.extend(_mongo_operations(call, method))
+        elif method in _MONGO_SETS.get(root, ()):
+            found.append(SqlOperation(SqlKind.ADMIN, method, "server"))
     return found
 
 
@@ -82,6 +90,8 @@ def redis_operations_in(words: Sequence[str]) -> list[SqlOperation]:
 
 def _mongo_operations(call: Call, path: str) -> Found:
     owner, _, method = path.rpartition(".")
+    # ArangoDB's shell calls its own with a line in front: `db._drop`.
+    method = method.removeprefix("_")
     own = call.own
     if method in {"runCommand", "adminCommand"} and own:
         yield from _mongo_command(own[0].text)

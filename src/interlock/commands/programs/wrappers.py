@@ -32,6 +32,9 @@ _TYPED_END: Final = r"(?:\\[nr]|\^M)+$"
 _SIGNS: Final = _LINE_OPTIONS.union(
     "-- exec execute run shell enter attach do ssh spawn launch".split()
 )
+_LINE: Final = r"(?:(?:sudo|doas)\s{1,9})?[\w./-]{1,80}\s{1,9}(?:[-/~.]|\w{1,20}=)"
+"""How a word begins that is a line by itself: a program, and an option, a path or a setting."""
+_TOLD: Final = frozenset(("command", "cmd", "script"))
 _RUNS: Final = r"(?:run|exec|spawn|chroot|jail|attach|sudo|launch|inhibit|retry)\d?$"
 """How the names of programs end that run others."""
 _VERSION: Final = r"@|\[|[=<>~!]="
@@ -98,11 +101,16 @@ def carried_lines(invocation: Invocation, known: Program) -> Iterator[str]:
             yield from (word.text for word in words)
 
 
-def guessed_lines(argv: list[Word]) -> Iterator[str]:
+def guessed_lines(argv: list[Word], start: int) -> Iterator[str]:
     """Yield the command lines among the words of a program of which nothing is known.
 
-    They stand behind the options that most programs have for it: `-c 'line'`, `--command=line`.
+    They stand behind the options that most programs have for it: `-c 'line'`, `--command=line`,
+    or as one word where it may run its words.
     """
+    told = argv[start - 2].text in _TOLD if 2 < start <= len(argv) else False
+    for word in argv[start:]:
+        if " " in word.text and (told or re.match(_LINE, word.text)):
+            yield word.text
     for before, word in pairwise(argv):
         is_line = before.text in _LINE_OPTIONS or before.text.endswith(_CARRYING)
         if is_line and " " in word.text:

@@ -22,6 +22,7 @@ from interlock.commands.sql.sql_syntax import (
     tree_of,
 )
 from interlock.commands.sql.sql_verbs import (
+    NAMED_SO,
     ROUTINES,
     STATEMENTS,
     VERBS,
@@ -65,8 +66,11 @@ _SET_STANDS_WITHIN: Final = 8
 
 def operations_in(sql: str) -> list[SqlOperation]:
     """Return what the text would do; nothing when it only reads or adds."""
-    if _TELLING.isdisjoint(re.findall(r"[A-Z]\w+", sql.upper())) and not re.search(
-        _CLIENT_COMMAND, sql
+    words = re.findall(r"[A-Z]\w+", sql.upper())
+    if (
+        _TELLING.isdisjoint(words)
+        and not any(map(NAMED_SO.fullmatch, words))
+        and not re.search(_CLIENT_COMMAND, sql)
     ):
         return []
     found: dict[SqlOperation, None] = {}
@@ -172,7 +176,7 @@ _THING: Final = (
     "(?:table|database|schema|view|index|user|role|function|procedure|sequence|trigger|type|domain"
     "|extension|tablespace|keyspace|owned|login|event|server|policy|column|materialized|collection"
     "|foreign|external|temporary|temp|unique|global|local|aggregate|publication|subscription"
-    "|warehouse|stage|system)"
+    "|warehouse|stage|system|stream|dictionary|pipe|bucket|measurement|graph)"
 )
 _NAME: Final = r"[\w.\"`\[\]$@#-]+"
 _ANYTHING: Final = ".+?"

@@ -87,7 +87,7 @@ _SUPERUSERS: Final = frozenset({"DBA", "SYSADMIN", "SYSDBA", "SUPER", "SUPERUSER
 _TEMPORARY: Final = frozenset({"TEMP", "TEMPORARY"})
 _CREATE_MODIFIERS: Final = frozenset({"OR", "REPLACE", "LOCAL", "GLOBAL", "TRANSIENT"})
 _HOLDS_DATA: Final = frozenset({"TABLE", "DATABASE", "SCHEMA"})
-_RESETS: Final = frozenset({"MASTER", "SLAVE", "REPLICA", "BINARY"})
+_RESETS: Final = frozenset({"MASTER", "SLAVE", "REPLICA", "BINARY", "GROUP_REPLICATION"})
 
 
 def _drop(statement: Statement, script: Script) -> Found:
@@ -161,6 +161,8 @@ def _alter_part(statement: Statement, target: str, index: int) -> Found:
         thing = part.lower() if part in _ALTER_PARTS else "column"
         name = statement.name(statement.skip(index + 1, _ALTER_PARTS | _BEFORE_NAME))
         yield SqlOperation(SqlKind.ALTER_DROP, f"{target}.{name}", thing)
+    elif (verb, part) in {("DISABLE", "ROW"), ("SET", "OFFLINE"), ("SET", "SINGLE_USER")}:
+        yield SqlOperation(SqlKind.ADMIN, target, "protection")
     elif (verb, part) in {("TRUNCATE", "PARTITION"), ("DISCARD", "TABLESPACE")}:
         yield SqlOperation(SqlKind.ALTER_DROP, target, part.lower())
     elif (verb, part) == ("DELETE", "WHERE"):
@@ -250,6 +252,7 @@ VERBS: Final[Mapping[str, Callable[[Statement, Script], Found]]] = {
     "RESET": _reset,
     "PURGE": _purge,
     "RESTORE": _restore,
+    "STOP": _reset,
 }
 
 
@@ -288,6 +291,13 @@ _SAVED: Final = r"(?i)\sto\s{1,9}'?(?!(?:program|stdout|pstdout)\b)([^\s']{1,400
 r"""The file behind the `to` of `\copy`."""
 ROUTINES: Final = frozenset(_KINDS)
 """The words that reach out of the database wherever they stand."""
+NAMED_SO: Final = re.compile(
+    r"(?!(?:JSONB?|ARRAY|LIST|MAP|HSTORE|STR|BIT)_)(?:\w{1,60}_)?"
+    r"(?:TERMINATE|DROP|DELETE|PURGE|TRUNCATE|KILL|DESTROY|WIPE)(?:_\w{1,60})?"
+)
+"""How a routine is called by what it does: `pg_terminate_backend`, `sp_delete_job`."""
+_CALLS: Final = frozenset("SELECT CALL EXEC EXECUTE PERFORM".split())
+_NO_CALL: Final = frozenset("INTO JOIN AS TABLE ON REFERENCES".split())
 STATEMENTS: Final = _RUNS_TEXT | {"COPY", "VACUUM"} | frozenset(_CLIENT_VERBS)
 """The verbs that do, or that run a text."""
 
@@ -299,6 +309,19 @@ def routines_in(statement: Statement) -> Found:
         target = None if kind is None else statement.string(index + 1)
         if kind is not None and target is not None:
             yield SqlOperation(kind, target)
+        elif item.kind == "word" and "_" in item.text and _is_called(statement, index):
+            yield SqlOperation(SqlKind.ADMIN, item.text.lower(), "routine")
+
+
+def _is_called(statement: Statement, index: int) -> bool:
+    """Whether a routine is called there whose name says that it takes something away."""
+    verb = statement.word(0)
+    if verb not in _CALLS or statement.word(index - 1) in _NO_CALL:
+        return False
+    behind = [item.kind for item in statement.items[index + 1 : index + 2]]
+    if behind != ["group"] and verb not in {"EXEC", "EXECUTE"}:
+        return False
+    return NAMED_SO.fullmatch(statement.items[index].text) is not None
 
 
 def reached_by(statement: Statement, script: Script) -> Found:
