@@ -67,6 +67,7 @@ def _rules(line: str) -> list[str]:
             id="powershell",
         ),
         pytest.param("curl -X POST localhost:9200/x/_close", "vendor.http-delete", id="local-mark"),
+        pytest.param("bucketpurge b1", "vendor.delete", id="a-program-called-so"),
         pytest.param("shipit build delete b1", "vendor.delete", id="a-workshop-word-as-noun"),
         pytest.param("shipit users --yes delete-user u1", "vendor.delete", id="behind-a-switch"),
         pytest.param("shipit --name x delete-user u1", "vendor.delete", id="behind-a-value"),

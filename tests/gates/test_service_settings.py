@@ -18,6 +18,12 @@ def _rules(line: str) -> list[str]:
         pytest.param("upctl disk update db1 --public-access on", "vendor.lay-open", id="public"),
         pytest.param("upctl disk update db1 --visibility public", "vendor.lay-open", id="visible"),
         pytest.param("upctl disk update db1 --private false", "vendor.lay-open", id="not-private"),
+        pytest.param("upctl fw set f ip_filter=::/0", "vendor.lay-open", id="anywhere"),
+        pytest.param("upctl disk setacl db1 public-read", "vendor.lay-open", id="by-its-name"),
+        pytest.param("upctl pool resize p --size 0", "vendor.scale-down", id="no-size"),
+        pytest.param(
+            "auth0 api patch x/1 --data '{\"enabled\": false}'", "vendor.http-delete", id="own-api"
+        ),
         pytest.param("upctl db update db1 --no-backup", "vendor.unprotect", id="taken-back"),
         pytest.param("upctl db edit db1 --backup off", "vendor.unprotect", id="off"),
         pytest.param("upctl db put --versioning Status=Suspended", "vendor.unprotect", id="key"),
@@ -86,6 +92,8 @@ def test_settings_that_take_something_down_wait_for_a_person(line: str, rule: st
         pytest.param(
             "aws --endpoint-url http://localhost:4566 sqs delete-queue --queue-url q", id="emulator"
         ),
+        pytest.param("aws --endpoint-url http://localhost:4566 s3 rb s3://t --force", id="rule"),
+        pytest.param("upctl fw set f --advertise-routes ::/0", id="route"),
         pytest.param("curl -X PATCH a.example/x -d '{\"enabled\":true}'", id="body"),
     ],
 )

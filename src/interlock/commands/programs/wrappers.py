@@ -34,7 +34,7 @@ _SIGNS: Final = _LINE_OPTIONS.union(
 )
 _LINE: Final = r"(?:(?:sudo|doas)\s{1,9})?[\w./-]{1,80}\s{1,9}(?:[-/~.]|\w{1,20}=)"
 """How a word begins that is a line by itself: a program, and an option, a path or a setting."""
-_TOLD: Final = frozenset(("command", "cmd", "script"))
+_TOLD: Final = frozenset(("command", "cmd", "script", "shell"))
 _RUNS: Final = r"(?:run|exec|spawn|chroot|jail|attach|sudo|launch|inhibit|retry)\d?$"
 """How the names of programs end that run others."""
 _VERSION: Final = r"@|\[|[=<>~!]="
@@ -107,10 +107,12 @@ def guessed_lines(argv: list[Word], start: int) -> Iterator[str]:
     They stand behind the options that most programs have for it: `-c 'line'`, `--command=line`,
     or as one word where it may run its words.
     """
-    told = argv[start - 2].text in _TOLD if 2 < start <= len(argv) else False
-    for word in argv[start:]:
-        if " " in word.text and (told or re.match(_LINE, word.text)):
-            yield word.text
+    for at in range(start, len(argv)):
+        text = argv[at].text
+        if " " in text:
+            told = any(word.text in _TOLD for word in argv[at - 2 : at])
+            if told or re.match(_LINE, text):
+                yield text
     for before, word in pairwise(argv):
         is_line = before.text in _LINE_OPTIONS or before.text.endswith(_CARRYING)
         if is_line and " " in word.text:

@@ -22,6 +22,7 @@ from interlock.commands.values.addresses import (
 )
 from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
+from interlock.policy.actions.service_requests import is_tried_out
 
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _TELLS_OF_ITSELF: Final = frozenset(("--version", "-version"))
@@ -388,6 +389,8 @@ def _quieted(command: Command, *, has_verb: bool) -> str:
     if has_verb and command.argv[-1].text == "-h":
         # Where it is a host, one stands behind it.
         return "`-h` only tells how the verb is used"
+    if has_verb and is_tried_out(command):
+        return "it speaks to an emulator on this machine"
     if len(command.argv) == 2 and command.argv[1].text in _TELLS_OF_ITSELF:
         return f"`{command.argv[1].text}` only tells of the program itself"
     return ""

@@ -56,13 +56,16 @@ def asks_by_hand(command: Command) -> bool:
 
 def is_tried_out(command: Command) -> bool:
     """Whether an option sends it to a port of this machine where nothing but a trial answers."""
-    words = [word.text for word in command.argv]
-    for word, following in pairwise((*words, "")):
-        name, _, value = word.partition("=")
-        if name in _ENDPOINTS:
-            request = _request("POST", [value or following], ())
-            return request is not None and request.is_tried_out
-    return False
+    if _ENDPOINTS.isdisjoint(command.invocation.flags):
+        return False
+    words = [(*word.text.partition("="),) for word in command.argv]
+    named = [
+        value or following
+        for (name, _, value), (following, _, _) in pairwise((*words, ("", "", "")))
+        if name in _ENDPOINTS
+    ]
+    request = _request("POST", named, ())
+    return request is not None and request.is_tried_out
 
 
 def _curl(invocation: Invocation) -> Request | None:
@@ -108,7 +111,7 @@ def _powershell(invocation: Invocation) -> Request | None:
 def _api(invocation: Invocation) -> Request | None:
     """`gh api -X POST path -f field=value`, `stripe post /v1/path`."""
     words = [word.text for word in invocation.operands]
-    bodies = _texts(invocation, _FIELDS)
+    bodies = _texts(invocation, _FIELDS) or [word for word in words if word[:1] == "{"]
     method = _last(invocation, "-X", "--method", "-m")
     if not method:
         named = [word for word in words[:2] if word.upper() in _METHODS]

@@ -27,12 +27,14 @@ _PROTECTS: Final = frozenset(
 _ANYBODY: Final = frozenset(
     "0.0.0.0/0 ::/0 * any internet all everyone allusers allauthenticatedusers".split()
 )
+_ANYWHERE: Final = frozenset(("0.0.0.0/0", "::/0"))
 _LETS_IN: Final = frozenset(
     "cidr cidrs cidrip source sources ingress inbound allow allowed allowlist whitelist authorized"
     " principal member members grantee trusted".split()
 )
 _WAYS_OUT: Final = frozenset(
-    "destination dest egress outbound route origin origins method methods header headers".split()
+    "destination dest egress outbound route routes gateway origin origins method methods header"
+    " headers".split()
 )
 """What a service reaches, or what a browser may ask it, lets nobody in."""
 _PUBLIC: Final = frozenset("public publicly anonymous unauthenticated".split())
@@ -42,10 +44,13 @@ _PUBLIC_PARTS: Final = frozenset(
 """`--public-key` and `--public-ip-address` name what is public by nature."""
 _VISIBLE: Final = frozenset(("visibility", "access", "acl"))
 _SEEN_BY_ALL: Final = frozenset("public public-read public-read-write container blob".split())
+_SEEN_BY_ALL_CANNED: Final = frozenset(("public-read", "public-read-write"))
+"""Names of rights that stand for themselves, without an option."""
 _RUNS: Final = frozenset(("enabled", "active"))
 _COPIES: Final = frozenset(
     "replicas desired nodes quantity instances capacity concurrency executions dynos".split()
 )
+_SIZE: Final = frozenset(("size",))
 _COUNTED: Final = frozenset("node instance machine replica task server vm worker".split())
 _NOT_THE_COPIES: Final = frozenset(
     "min minimum page retry retries unavailable surge offset number failed log spot".split()
@@ -75,6 +80,8 @@ def _told(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             option = _parts(name)
             text = value or ("" if following[:1] == "-" else following)
             yield option, text.lower()
+        elif word in _SEEN_BY_ALL_CANNED:
+            yield ["acl"], word
         # A sentence is for people; what a service reads has no blank, or brackets around it.
         if ("=" in text or ":" in text) and (" " not in text or text[0] in "{["):
             for name, value in _pairs(text):
@@ -87,9 +94,8 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def _meaning(name: Sequence[str], value: str, *, makes: bool) -> Iterator[str]:
     parts = frozenset(name)
-    if not parts.isdisjoint(_LETS_IN) and parts.isdisjoint(_WAYS_OUT):
-        if not _ANYBODY.isdisjoint(value.split(",")):
-            yield LAYS_OPEN
+    if _lets_in(parts, value.split(",")):
+        yield LAYS_OPEN
     elif makes or not name:
         return
     elif not parts.isdisjoint(_PROTECTS):
@@ -104,6 +110,11 @@ def _meaning(name: Sequence[str], value: str, *, makes: bool) -> Iterator[str]:
         yield SCALES_DOWN
 
 
+def _lets_in(parts: frozenset[str], values: Sequence[str]) -> bool:
+    anybody = _ANYWHERE if parts.isdisjoint(_LETS_IN) else _ANYBODY
+    return not anybody.isdisjoint(values) and parts.isdisjoint(_WAYS_OUT)
+
+
 def _is_public(parts: frozenset[str], value: str) -> bool:
     if "private" in parts and value in _OFF:
         return True
@@ -115,7 +126,7 @@ def _is_public(parts: frozenset[str], value: str) -> bool:
 def _counts_copies(parts: frozenset[str]) -> bool:
     if not parts.isdisjoint(_NOT_THE_COPIES):
         return False
-    many = not parts.isdisjoint(_COPIES)
+    many = not parts.isdisjoint(_COPIES) or parts == _SIZE
     return many or ("count" in parts and not parts.isdisjoint(_COUNTED))
 
 
