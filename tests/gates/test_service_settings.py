@@ -87,6 +87,8 @@ def test_settings_that_take_something_down_wait_for_a_person(line: str, rule: st
         pytest.param("shipit power", id="power-of-what"),
         pytest.param("shipit stop", id="stop-of-what"),
         pytest.param("shipit song stop", id="no-machine"),
+        pytest.param("shipit server stop", id="a-server-of-its-own"),
+        pytest.param("upctl app deploy a --public", id="deployed"),
         pytest.param("upctl server delete -h", id="help"),
         pytest.param("docker volume rm -h", id="help-of-a-verb"),
         pytest.param(

@@ -110,8 +110,11 @@ def _copies() -> Iterator[Case]:
 
 def _machines() -> Iterator[Case]:
     yield from asked("<cli> <noun> <verb> m1", cli=_CLOUDS[:2], noun=_MACHINES, verb=_HALTS)
-    yield from asked("shipyard <noun> <verb> m1", noun=_MACHINES, verb=_HALTS)
-    yield from asked("shipyard <noun>-<verb> m1", noun=_MACHINES[:3], verb=_HALTS)
+    yield from asked("shipyard <noun> <verb> m1", noun=_MACHINES[1:], verb=_HALTS)
+    yield from asked("shipyard <noun>-<verb> m1", noun=_MACHINES[1:4], verb=_HALTS)
+    yield from free("shipyard server <verb>", "shipyard server <verb> 8888", verb=_HALTS[:1])
+    yield from free("bluetoothctl power off", "pactl set-sink-mute 0 toggle")
+    yield from free("vercel deploy --prebuilt --public")
     yield from asked("bmctool chassis power <how>", how=("off", "cycle", "reset"))
     yield from asked("shardctl <noun> remove n1", "ringadm <noun> rm n1", noun=("node", "user"))
     yield from free("shipyard <noun> start m1", "shardctl <noun> list", noun=_MACHINES)

@@ -158,6 +158,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             plain = word.text.lower()
             verb = plain.partition("-")[0].rpartition(":")[2]
             if plain in groups or verb not in self.reading_words:
+                makes = makes or verb == "deploy"
                 continue
             makes = verb in self.making_words
             if not makes and verb != "edit":
@@ -199,7 +200,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             found = self._verb_in(text, service=service, behind=index > 0)
             if found in harmless or self._is_spared(found, texts[: index + 1]):
                 return None
-            if found is None and self._halts(texts, index):
+            if found is None and self._halts(texts, index, service=service):
                 return plain
             if found is None or self._is_noun(found, following):
                 pass
@@ -211,15 +212,19 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
                 return plain
         return None
 
-    def _halts(self, texts: Sequence[str], index: int) -> bool:
-        """`server stop web` and `power off` stop what others work on."""
+    def _halts(self, texts: Sequence[str], index: int, *, service: bool) -> bool:
+        """`vm stop web` and `power off` stop what others work on.
+
+        What a program that nobody knows calls its server may be one of its own.
+        """
         plain = texts[index].lower()
         if plain == "power":
             return index + 1 < len(texts) and texts[index + 1].lower() in _POWER
         tokens = _tokens(texts[index])
         before = tokens[:-1] or _tokens(texts[index - 1]) if index or tokens[1:] else []
         return tokens[-1] in self.halting_verbs and any(
-            token.rstrip("s") in self.halted_nouns for token in before
+            noun.rstrip("s") in self.halted_nouns and (service or noun != "server")
+            for noun in before
         )
 
     def _is_verb(self, word: str) -> bool:
