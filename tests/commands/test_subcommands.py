@@ -211,6 +211,9 @@ def test_the_command_inside_is_found(line: str):
         ("parallel ::: 'rm a' 'rm b'", ["a", "b"]),
         ("parallel 'rm {}' ::: a ::: b", ["a", "b"]),
         ("echo a | parallel rm", ["a"]),
+        ("parallel -j 4 --dry-run rm ::: a", []),
+        ("parallel 'rm {}; true' --dry-run ::: a", ["a"]),
+        ('awk \'BEGIN { system("rm " ENVIRON["X"]) }\'', ["?$field"]),
     ],
 )
 def test_one_command_for_many_arguments(line: str, targets: list[str]):

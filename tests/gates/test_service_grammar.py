@@ -73,6 +73,8 @@ def _rules(line: str) -> list[str]:
         pytest.param("shipit --name x delete-user u1", "vendor.delete", id="behind-a-value"),
         pytest.param("shipit -n delete-user u1", "vendor.delete", id="the-first-word"),
         pytest.param("fastly list-item delete --id 1", "vendor.delete", id="a-looking-noun"),
+        pytest.param("Search-Mailbox -Query x -DeleteContent", "vendor.delete", id="a-switch"),
+        pytest.param("bq query 'DELETE FROM a.b WHERE TRUE'", "sql.delete-all", id="a-query"),
     ],
 )
 def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: str):
@@ -84,6 +86,9 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
     [
         pytest.param("shipit test DeleteUser", id="a-test-by-its-name"),
         pytest.param("shipit test delete", id="the-last-word-of-a-test"),
+        pytest.param("shipit '\u4000' stop", id="a-word-without-letters"),
+        pytest.param("aws ec2 terminate-instances help", id="asks-how-it-is-used"),
+        pytest.param("bq query --dry_run 'DELETE FROM a.b WHERE TRUE'", id="a-query-tried-out"),
         pytest.param("shipit make component delete-dialog", id="what-is-made"),
         pytest.param("shipit checks --only delete-user", id="the-value-of-an-option"),
         pytest.param("aws sfn describe-execution --arn arn:purge:1", id="looks-at-a-name"),

@@ -98,9 +98,6 @@ def _names() -> Iterator[Case]:
     yield from asked('rm -rf "$<name>/src"', name=others)
     yield from asked('rm -rf "$<name>"', name=others)
     yield from free('rm -f "$<name>"', name=("PIDFILE", "PID_FILE", "lockfile", "SOCKET_FILE"))
-    kept = ("~/.cache/pip", "~/.npm/_cacache", "~/.gradle/caches", "~/Library/Caches/x")
-    yield from free("rm -rf <place>", "rm -rf <place>/*", place=kept)
-    yield from asked("rm -rf <place>", place=("~/.cache", "~/.npm", "~/.cached/x", "~/Library"))
     ways = (
         "rm -rf $(find . -name <name>)",
         'for d in $(find . -name <name>); do rm -rf "$d"; done',

@@ -58,8 +58,6 @@ def is_console(command: Command) -> bool:
 
 def follow_console(simulation: Simulation, command: Command, scope: Scope) -> None:
     """Note each line that the program is given, as if it were a call of it; follow its escapes."""
-    if command.invocation.has(*simulation.programs.of(command.program).rehearses):
-        return
     for line in follow_escapes(simulation, command, scope):
         simulation.note(command.program, line.split(), command)
 

@@ -235,5 +235,5 @@ def _run_held(
     inner = scope.outside()
     if command.argv[0] is source:
         inner.set_arguments(list(command.argv[1:]))
-    frame = command.frame.fed(UNSEEN)
+    frame = command.frame.of_script()
     return simulation.run_nested(held.text, inner, frame, via=command.program)

@@ -109,7 +109,8 @@ def follow_snippet(
 
 def follow_statement(simulation: Simulation, line: str, command: Command, scope: Scope) -> None:
     """Follow a line that was meant for a database or a program, not for a shell."""
-    for same in static_calls(line) if "]::" in line else ():
+    # What stands in quotes in quotes is read where it is run.
+    for same in static_calls(line) if "]::" in line and "'\\''" not in line else ():
         simulation.run_line(same, command, scope)
     if looks_like_sql(line) or _is_bare_truncate(line):
         _follow_sql(simulation, line, command, scope)

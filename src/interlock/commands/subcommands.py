@@ -47,6 +47,8 @@ from interlock.commands.simulation import Follow, Simulation
 
 def follow(simulation: Simulation, command: Command, known: Program, scope: Scope) -> Stream | None:
     """Follow what the command runs in turn; None when it runs nothing but itself."""
+    if known.rehearses and command.invocation.has(*known.rehearses):
+        return None
     way = BUILTINS.get(command.program) or FOLLOWING_WAYS.get(known.runs)
     if way is not None:
         if command.program in BUILTINS:
@@ -90,6 +92,8 @@ _OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
 _NOT_SHOWN: Final = REMOTE | DECODED
 _ALL: Final = "*\n"
 _ARGUMENT_FILE: Final = frozenset(("-a", "--arg-file"))
+_ONLY_SHOWS: Final = frozenset(("--dry-run", "--dryrun"))
+"""Options of GNU parallel in front of its command."""
 
 
 def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream:
@@ -293,6 +297,8 @@ def _run_parallel(simulation: Simulation, command: Command, scope: Scope) -> Str
     values = simulation.programs.of("parallel").values
     words = list(command.argv[1:])
     while words and words[0].text[:1] == "-":
+        if words[0].text in _ONLY_SHOWS:
+            return UNSEEN
         words = words[2 if words[0].text in values else 1 :]
     marks = (index for index, word in enumerate(words) if word.text in {":::", ":::+", "::::"})
     split = next(marks, len(words))

@@ -77,6 +77,10 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
         """Return the frame with something else flowing in."""
         return replace(self, stdin=stdin)
 
+    def of_script(self) -> Frame:
+        """Return the frame inside a script: what flowed in was the script itself."""
+        return replace(self, stdin=UNSEEN, piped=False)
+
     def behind_pipe(self, stdin: Stream) -> Frame:
         """Return the frame of a command that another one feeds."""
         return replace(self, stdin=stdin, piped=True)

@@ -34,6 +34,8 @@ _STATED: Final = r"\b(?:state|status)[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z]{1,3
 _SWITCHED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}true"
 _CMDLET: Final = r"[A-Z][a-z]{2,14}-[A-Z]\w{1,60}"
 _SHELLS_OF_CMDLETS: Final = frozenset(("powershell", "pwsh"))
+_DELETING_SWITCH: Final = "(?i)-(?:delete|purge)[a-z]{0,30}"
+_HELP: Final = frozenset(("-h", "help"))
 _WHAT_IF: Final = r"(?i)-wh(?:a(?:t(?:if?)?)?)?"
 _KEYED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}[{\[]|<(\w{1,40})>"
 """What an order says of what stands in it: `"remove_index": {`, `<delete>`."""
@@ -136,7 +138,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     def _cmdlet(self, command: Command) -> Reading | None:
         """Return what a command of PowerShell does, which its name says: `Remove-ADUser`."""
         verb, _, noun = command.program.partition("-")
-        deletes = verb in self.cmdlet_delete_verbs
+        deletes = verb in self.cmdlet_delete_verbs or any(
+            re.fullmatch(_DELETING_SWITCH, word.text) for word in command.argv[1:]
+        )
         if noun in self.cmdlet_nouns or not (deletes or verb in self.cmdlet_disable_verbs):
             return None
         tells = any(re.fullmatch(_WHAT_IF, word.text) for word in command.argv)
@@ -170,9 +174,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _read(self, kind: str, command: Command) -> Reading:
         quiet = sorted(self.quiet_flags & command.invocation.flags)
-        if not quiet and command.argv[-1].text == "-h":
+        if not quiet and command.argv[-1].text in _HELP:
             # Where it is a host, one stands behind it.
-            quiet = ["-h"]
+            quiet = [command.argv[-1].text]
         if quiet:
             return Reading(kind, f"`{quiet[0]}` only shows what would happen")
         emulator = "it speaks to an emulator on this machine"
@@ -222,7 +226,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
             return index + 1 < len(texts) and texts[index + 1].lower() in _POWER
         tokens = _tokens(texts[index])
         before = tokens[:-1] or _tokens(texts[index - 1]) if index or tokens[1:] else []
-        return tokens[-1] in self.halting_verbs and any(
+        return not self.halting_verbs.isdisjoint(tokens[-1:]) and any(
             noun.rstrip("s") in self.halted_nouns and (service or noun != "server")
             for noun in before
         )
@@ -345,7 +349,7 @@ def _asked_for(request: Request) -> Iterator[Sequence[str]]:
         if not _ACTIONS.isdisjoint(request.steps[-1:]):
             orders += re.findall(_TYPED, body)
         for tokens in map(_tokens, orders):
-            yield (tokens[0], "".join(tokens))
+            yield (*tokens[:1], "".join(tokens))
         if request.method in _CHANGING:
             states = (*re.findall(_STATED, body), *re.findall(_SWITCHED, body))
             yield from map(_begun_by, states)
