@@ -14,6 +14,7 @@ _CAPITALS = (
     "M[a-z]{4}-R[a-z]{4}-[0-9]{2}", "M[a-z]{4}_R[a-z]{4}[0-9]{2}", "M[a-z]{5}@[0-9]{4}",
     "M[a-z]{4}.R[a-z]{5}.[0-9]{4}", "M[a-z]{4}R[a-z]{4}[0-9]{3}!", "M[a-z]{5}[0-9]{4}!",
     "m[a-z]{4}+R[a-z]{4}[0-9]{2}", "R4v[a-z]N-[0-9]{2}q~[a-z]{4}",
+    "m[a-z]{4}.R[a-z]{4}[0-9]{4}", "M[a-z]{4}[0-9]{2}-r[a-z]{4}",
 )  # fmt: skip
 _SMALL = ("m[a-z]{4}-r[a-z]{4}-t[a-z]{4}-[0-9]{2}", "m[a-z]{4}.r[a-z]{4}.[0-9]{4}")
 _ASSIGNED = (
@@ -49,7 +50,7 @@ _SAID = (
 _NAMES = (
     "User-Service-12", "Chapter-12", "Render-Pass-02", "Password-Policy-2024", "sha-256",
     "Utf-16", "maple-51", "Maple", "MapleRiver51", "user-service-node-01", "maple-river",
-    "mapleRiver_51", "Password1!", "Test-Case#1a",
+    "mapleRiver_51", "Password1!", "Test-Case#1a", "config.Version2024", "Release2024-notes",
 )  # fmt: skip
 
 
@@ -84,6 +85,17 @@ def test_a_secret_may_be_an_object_of_that_name(value: str):
     assert not is_chosen(name)
     assert SCANNER.scan(f"secret: {name}") == []
     assert SCANNER.scan(f"the password of {name} is in the vault") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'parser.add_argument("--password", help="database password", default=None)',
+        f"Authorization: Basic {base64.b64encode(b'username:password').decode()}",
+    ],
+)
+def test_where_no_password_is_told_none_is_found(text: str):
+    assert SCANNER.scan(text) == []
 
 
 def test_a_pass_phrase_is_words_that_make_no_sentence():

@@ -160,7 +160,7 @@ def _is_encoded_placeholder(secret: str) -> bool:
         value = base64.b64decode(secret, validate=True).decode("ascii")
     except ValueError:
         return False
-    return value.isprintable() and _is_password_placeholder(value)
+    return value.isprintable() and _is_password_placeholder(value.rpartition(":")[2])
 
 
 def _starts_freely(rule: SecretRule, candidate: Candidate) -> bool:

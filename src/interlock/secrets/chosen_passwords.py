@@ -51,6 +51,10 @@ _SMALL: Final = re.compile(rf"(?:[a-z]{{3,}}[-_.]){{2,5}}[0-9]{{2,4}}{_MARK}{{0,
 _EVERY_KIND: Final = re.compile(
     r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])(?=.*(?:[!#%^&*~?+@]|\$$))[A-Za-z0-9_.!#%^&*~?+@$-]{8,64}"
 )
+# `maple.River5100`, `Maple51-river`: a capital and a number, wherever they stand.
+_JOINED: Final = re.compile(
+    r"(?=.*[A-Z])(?=.*[0-9]{2})(?:[A-Z]?[a-z]{3,}[0-9]{0,6}[-_.]){1,3}[A-Z]?[a-z]{3,}[0-9]{0,6}"
+)
 _LETTERS: Final = re.compile(r"[A-Z]?[a-z]+")
 _SEPARATORS: Final = frozenset("-_.!?#$%*@&+^~")
 _FEWEST_WORDS: Final = 4
@@ -73,7 +77,9 @@ def is_chosen(secret: str, *, small: bool = False) -> bool:
     if _SEPARATORS.isdisjoint(secret):
         return False
     if _CAPITALS.fullmatch(secret) is None and not (
-        _EVERY_KIND.fullmatch(secret) or (small and _SMALL.fullmatch(secret))
+        _EVERY_KIND.fullmatch(secret)
+        or _JOINED.fullmatch(secret)
+        or (small and _SMALL.fullmatch(secret))
     ):
         return False
     return _NAMING.isdisjoint(word.lower() for word in _LETTERS.findall(secret))
