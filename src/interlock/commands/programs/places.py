@@ -120,6 +120,9 @@ class Places:
     def at(self, text: str, scope: Scope) -> int:
         """Return the same for a path as it is written in a command, or for what it leads to."""
         path = scope.path(text)
+        if text[:1] == "$" and text.find("/") == len(text) - 1:
+            # `$tmp/` is everything where the variable is empty.
+            path += "/"
         return self.of(scope.followed(path) if scope.links else path, scope.project)
 
     def stream(self, target: Word, scope: Scope) -> Stream:
