@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commands.lines import command_in, commands_in, followed
+from interlock.commands.programs.places import TEMP
 
 
 def _is_marked(line: str, cwd: str | None = None) -> bool:
@@ -56,6 +57,14 @@ def test_work_that_others_share_is_not_marked(line: str, cwd: str | None):
 def test_where_nobody_said_where_the_project_lies_the_option_tells():
     assert _is_marked("git -C /tmp/x reset --hard")
     assert _is_marked("git init /tmp/x && git -C /tmp/x branch -D a")
+
+
+def test_all_below_a_variable_may_be_all_there_is():
+    [deleted] = followed('rm -rf "$tmp/"').effects
+    [spared] = followed('rm -rf "$tmp"').effects
+
+    assert not deleted.places & TEMP
+    assert spared.places & TEMP
 
 
 def test_what_git_knows_is_gits_under_the_name_of_hub_too():

@@ -85,6 +85,7 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
     "line",
     [
         pytest.param("shipit test DeleteUser", id="a-test-by-its-name"),
+        pytest.param("git init -q /tmp/x && cd /tmp/x && git branch -D a", id="nobodys-work"),
         pytest.param("shipit test delete", id="the-last-word-of-a-test"),
         pytest.param("shipit '\u4000' stop", id="a-word-without-letters"),
         pytest.param("aws ec2 terminate-instances help", id="asks-how-it-is-used"),

@@ -37,7 +37,7 @@ def test_the_same_words_are_no_announcement_where_they_tell() -> None:
 
 
 def test_what_only_the_form_says_counts_in_the_middle_of_work_alone() -> None:
-    text = "The lexer is fine. Parser next on the list."
+    text = "The lexer is fine. The parser is not written yet."
 
     assert not goes_on(text, last_event=LastEvent.USER_MESSAGE, tool_ratio=0.0)
 
@@ -49,6 +49,11 @@ def test_what_only_the_form_says_counts_in_the_middle_of_work_alone() -> None:
         ("Before I rename it, one more grep.", "That was so before I renamed it."),
         ("Step 3/5: generate the client.", "Step 3/5: three clients, all generated."),
         ("Not yet migrated: the billing tables.", "Not migrated: nothing that is in use."),
+        ("The form and the menu remain to be converted.", "It remains to be seen who uses it."),
+        ("French is in. Polish is still missing.", "The key is still missing in your vault."),
+        ("The handlers are not written yet.", "The branch is not merged yet."),
+        ("Three of the views are not yet migrated.", "Three of the views were migrated."),
+        ("Its two failures still have to be fixed.", "It still has to be reviewed by the team."),
         ("I finished the first two of the five.", "I finished the last two of the five."),
         ("4 of the 9 services are updated by now.", "4 of the 9 services needed the update."),
         ("Next: figure out who writes to it.", "Next: a release, which is yours to cut."),

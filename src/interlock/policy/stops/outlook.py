@@ -36,6 +36,11 @@ _WORD: Final = r"[\w'/.\x{2013}-]*[\w']"
 _NAMED: Final = rf"(?:the|my|our|its|these|those|both|all|code)(?: {_WORD}){{0,4}}"
 _SOON: Final = "(?:now|next|first|too|then|also|again|instead|before|as well)"
 _STOP: Final = r"[.!:\x{2026}]*$"
+_MADE: Final = one_of("""
+    written, implemented, converted, migrated, ported, translated, done, started, wired(?: up| in)?,
+    covered, updated, added, finished, fixed, moved, renamed, replaced, removed, created, built,
+    filled in, hooked up, connected, handled, refactored, rewritten, split, extracted, addressed
+""")
 _SORT_OF_ACT: Final = "(?:fix|change|treatment|edit|patch|update|procedure|check|guard|call)"
 
 
@@ -116,6 +121,12 @@ _MEANT: Final = _one_of_forms(
         rf"\bbefore i {_ACT}\b",
         r"\b(?:finished|completed|done|converted|migrated|ported) (?:with )?the first \w+ of\b",
         r"\b(?:my|the|our) next \w+ (?:is|will be) (?:to \w+|\w+ing\b)",
+        # A part of the work is said to be missing.
+        rf"\b(?:remains?|still (?:has|have|needs?|waits?)|(?:is|are) (?:still|yet)|left) to be "
+        rf"{_MADE}\b",
+        rf"\b(?:is|are) (?:all )?still (?:missing|to come|to do|to be done){_STOP}",
+        rf"\b(?:is|are|has|have)(?: not|n't)(?: been)? (?:{_MADE}|there|in place) yet{_STOP}",
+        rf"\bnot yet {_MADE}{_STOP}",
         # What others got is missing here.
         rf"\bneeds? (?:the same|that|this) (?:\w+ )?{_SORT_OF_ACT}\b",
         r"\bneeds? (?:\w+ing|an? (?:\w+ )?(?:fix|line|test|update|entry|tweak|look))"
