@@ -353,7 +353,7 @@ class Rulebook:
             rule=self.rules[rule_id],
             command=command,
             target=command.line,
-            silenced=reading.silenced,
+            silenced=reading.silenced or _quieted(command, has_verb=True),
         )
 
 

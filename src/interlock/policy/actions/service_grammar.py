@@ -12,7 +12,6 @@ from interlock.policy.actions.service_requests import (
     REQUESTERS,
     Request,
     asks_by_hand,
-    is_tried_out,
     request_of,
 )
 from interlock.policy.actions.service_settings import meanings_in, meanings_of
@@ -35,7 +34,6 @@ _SWITCHED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}true"
 _CMDLET: Final = r"[A-Z][a-z]{2,14}-[A-Z]\w{1,60}"
 _SHELLS_OF_CMDLETS: Final = frozenset(("powershell", "pwsh"))
 _DELETING_SWITCH: Final = "(?i)-(?:delete|purge)[a-z]{0,30}"
-_HELP: Final = frozenset(("-h", "help"))
 _WHAT_IF: Final = r"(?i)-wh(?:a(?:t(?:if?)?)?)?"
 _KEYED: Final = r"[\"'](\w{1,40})[\"']\s{0,9}:\s{0,9}[{\[]|<(\w{1,40})>"
 """What an order says of what stands in it: `"remove_index": {`, `<delete>`."""
@@ -174,13 +172,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _read(self, kind: str, command: Command) -> Reading:
         quiet = sorted(self.quiet_flags & command.invocation.flags)
-        if not quiet and command.argv[-1].text in _HELP:
-            # Where it is a host, one stands behind it.
-            quiet = [command.argv[-1].text]
-        if quiet:
-            return Reading(kind, f"`{quiet[0]}` only shows what would happen")
-        emulator = "it speaks to an emulator on this machine"
-        return Reading(kind, emulator if is_tried_out(command) else "")
+        if command.argv[-1].text == "help":
+            quiet.append("help")
+        return Reading(kind, f"`{quiet[0]}` only shows what would happen" if quiet else "")
 
     def _deletes(self, verb: str) -> bool:
         return verb in self.delete_verbs or verb in self.service_delete_verbs
