@@ -20,6 +20,7 @@ from interlock import Interlock
 from interlock.loop.control_loop import ControlLoop
 from interlock.loop.worker import LoopWorker, engine_at
 from interlock.model.system_loop import Item
+from loop.stopped_process import stop
 from service.ledgers import HandClock
 
 _TESTS = Path(__file__).parents[1]
@@ -97,6 +98,10 @@ class WorkerProcess:
 
     def signal(self, number: int) -> None:
         self._process.send_signal(number)
+
+    def stop(self) -> None:
+        """Let it stand still until it is told to go on."""
+        stop(self._process)
 
     def kill(self) -> None:
         """End it as `kill -9` does."""

@@ -21,6 +21,7 @@ from interlock.errors import InputError, UnavailableError
 from interlock.loop.engine import Body, Cron, Engine, JsonValue, Steps
 from interlock.loop.engine_lease import EngineDatabase
 from loop.engine_worker import SettableClock
+from loop.stopped_process import stop
 from patience import LONG_ENOUGH_S
 
 TESTS = Path(__file__).parents[1]
@@ -95,6 +96,9 @@ class Process:
         if number == signal.SIGKILL:
             self._process.wait()
 
+    def stop(self) -> None:
+        stop(self._process)
+
     def end(self) -> None:
         self._process.communicate()
         assert self._process.returncode == 0
@@ -142,7 +146,7 @@ def test_a_stopped_worker_does_nothing_more_once_it_was_taken_over(
     with Process(place, "b", log) as second, Process(place, "a", log, gate) as first:
         first.tell("begin", "f")
         until(lambda: "gate" in log.read_text())
-        first.signal(signal.SIGSTOP)
+        first.stop()
         before = database.workers()[0]
         database.change(
             "UPDATE {schema}interlock_workers SET lease_until = {now} WHERE worker = 'a'"
