@@ -220,6 +220,7 @@ OUTPUT = [
     "```python\nprint(1)\nprint(2)\n```",
     "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b",
     "Tool call errored or timed out",
+    "No response requested.",
     "Traceback (most recent call last):\n" + '  File "a.py", line 1\n' * 20,
     "def f(self):\n    return self.g(\n        1,\n    )",
 ]

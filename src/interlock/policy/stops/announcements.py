@@ -112,6 +112,8 @@ _GOES_ON: Final = _SIGNS.add(
     r"(?:move|start|check|proceed|continue|begin|go|run|work|look|turn|switch|take|fix|write|pick)\b"
     r"|\b(?:post|share|write|send|save)\b.*\b(?:summary|report|findings|results?)\b"
     r" (?:to (?:the|a|an|our|his|her|their|#|quote|code)|in (?:the|a|code))"
+    r"|, (?:and )?then (?:i'll |i will )?(?:add|build|check|create|fix|generate|implement|move|run"
+    r"|start|test|update|verify|write|continue|work|look|read|refactor)\b"
 )
 _NOT_DOING: Final = one_of("""
     waiting, assuming, hoping, guessing, wondering, thinking, leaving, leaning, holding,
@@ -273,6 +275,11 @@ _NEXT_UP: Final = opening(
     r"|back to (?:work|step|task|(?:the|my|our) (?:\w+ )?(?:bug|tasks?|problem|issue|tests?"
     r"|failures?|plan|list|steps?|features?|implementation|errors?|refactoring))(?: \d+)?[.:]?$)"
 )
+# The next piece, and what it is like: "now the icons \u2014 one set for all pages".
+_NEXT_PIECE: Final = re.compile(
+    r"(?:now|next)[,:]? (?:for )?the (?:[\w-]+ ){1,4}[\u2014\u2013-]+ "
+    r"(?!.*\b(?:pass|fail)(?:es|s)?\b)"
+)
 # What is left, counted or named as the next: said of the work, and not of who does it.
 _LEFT: Final = re.compile(
     r"(?:(?:and|then) )?(?:the )?[\w-]+(?: [\w-]+)? next[.!]$"
@@ -286,7 +293,8 @@ _BEGINS_WHAT_IS_LEFT: Final = ("that ", "this ", "one ", "another ", "the ")
 _ENDS_WHAT_IS_LEFT: Final = (" next.", " to go.", " next", " to go", " next:", " to go!")
 _OF_SOMEBODY: Final = re.compile(r"\b(?:you|your|what|which|who|whatever|they|team)\b")
 _TITLE: Final = opening(
-    r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?: ?(?:&|/|of) ?\d+)?"
+    r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?:\.\d+)*"
+    r"(?: ?(?:&|/|of) ?\d+)?"
     r" ?[:\u2014\u2013-] ?\w+"
 )
 _BECAUSE: Final = re.compile(r",? (?:so|because|since|until|before|you|i|we|they) ")
@@ -375,6 +383,7 @@ def announced(closing: Closing) -> Announcement | None:
         _from_last(last)
         or _from_before(closing.sentences)
         or _from_head(closing.sentences)
+        or _from_steps(closing.sentences)
         or _from_form(closing)
     )
     if found is not None and _is_for_the_reader(found, closing.sentences):
@@ -454,6 +463,15 @@ def _from_head(sentences: tuple[Sentence, ...]) -> Announcement | None:
     return _announcement(head) if acts and not _is_put_off(head) else None
 
 
+def _from_steps(sentences: tuple[Sentence, ...]) -> Announcement | None:
+    """Return what stands before the steps at the end, where their writer begins with them."""
+    before = [each for each in sentences if not _TITLE.match(each.plain)]
+    if not before or before[-1] is sentences[-1]:
+        return None
+    head = before[-1]
+    return _announcement(head) if _names_an_act(head) and not _is_put_off(head) else None
+
+
 def _from_form(closing: Closing) -> Announcement | None:
     """Return that the end looks ahead by its build, without saying who does what."""
     *before, last = closing.sentences
@@ -473,7 +491,8 @@ def _is_for_the_reader(found: Announcement, sentences: tuple[Sentence, ...]) -> 
     """Tell whether it sums up what is left, or is one of several steps that tell what to do."""
     if found.kind is Intent.SHARED and _is_labelled(sentences):
         return True
-    return all(map(_TITLE.match, [each.plain for each in sentences[-2:]])) and len(sentences) > 1
+    steps = [each for each in sentences[-2:] if _TITLE.match(each.plain)]
+    return len(steps) > 1 and found.said in {each.said for each in steps}
 
 
 def _is_labelled(sentences: tuple[Sentence, ...]) -> bool:
@@ -524,7 +543,9 @@ def _is_about_an_act(plain: str) -> bool:
         _DOING.match(plain) or _OTHER_DOING.match(plain) or _ONE_WORD.match(plain)
     ):
         return True
-    return plain.startswith(_BEFORE_AN_ACT) and _OTHER_ACT.match(plain) is not None
+    return plain.startswith(_BEFORE_AN_ACT) and (
+        _OTHER_ACT.match(plain) is not None or _NEXT_PIECE.match(plain) is not None
+    )
 
 
 def _says_what_is_left(plain: str) -> bool:

@@ -13,7 +13,12 @@ from typing import Final, cast
 
 import msgspec
 
-from interlock.policy.stops.output_text import is_fenced, is_line_of_code, is_output
+from interlock.policy.stops.output_text import (
+    ends_with_a_tool,
+    is_fenced,
+    is_line_of_code,
+    is_output,
+)
 
 _MOST_READ: Final = 4_000
 _MOST_PROSE: Final = 1_500
@@ -51,8 +56,8 @@ _LAST_OF_ALL: Final = frozenset(
 _NO_BLANKS_FROM: Final = "\u2e80"
 _FENCE: Final = "```"
 _COMMANDS: Final = ("bash", "sh", "shell", "zsh", "console", "powershell")
-_UNSHOWN: Final = "[object Object]"
-"""What some clients write in the place of a call that they cannot show."""
+_UNSHOWN: Final = ("[object Object]", "No response requested.")
+"""What some clients write in the place of a call that they cannot show, or of no answer."""
 _COLONS: Final = (":", "\uff1a")
 _OPEN_BOXES: Final = ("[ ]", "\u2b1c", "\u2610", "\u23f3", "\U0001f504", "\U0001f6a7")
 _TICKED: Final = ("[x]", "[X]", "\u2705", "\u2611", "\u2714", "\u2713")
@@ -204,7 +209,7 @@ def closing_of(text: str | None) -> Closing:
     return Closing(
         sentences=sentences,
         is_open=_breaks_off(said) or (tail[0] == "{" and _is_half_an_object(tail)),
-        calls=_ends_with_a_call(end) or _is_a_step(end),
+        calls=_ends_with_a_call(end) or _is_a_step(end) or ends_with_a_tool(tail),
         shows=block is not None and not is_command,
         shows_command=is_command,
         only_thinks=tail[-len("</thinking>") :].lower().endswith(_THOUGHTS_ONLY),
@@ -233,7 +238,8 @@ def _tail(text: str | None) -> str:
     """Return the part of a message that is read, without half characters."""
     tail = (text or "")[-_MOST_READ:].rstrip()
     while tail.endswith(_UNSHOWN):
-        tail = tail[: -len(_UNSHOWN)].rstrip()
+        for unshown in _UNSHOWN:
+            tail = tail.removesuffix(unshown).rstrip()
     if not tail.isascii():
         try:
             tail.encode()

@@ -1,4 +1,4 @@
-"""Is a message nothing but code, a diff, or what a tool printed?
+"""Is a message, or its end, nothing but code, a diff, or what a tool printed?
 
 Whoever shows only that has not said what came of it.
 """
@@ -44,6 +44,15 @@ _CODE_LINE: Final = re.compile(
     r"|\s*[\u25cf\u2715\u2717\u00d7] \S"
     r"|[Ff]ound \d+ errors?\b|=+ .* =+$|(?:PASSED|FAILED|ERROR|FAIL|PASS|ok|---) +\S+$|Tests?: +\d"
 )
+# Calls and what came of them, as clients show them to people beside what was said.
+_TOOL_LINE: Final = re.compile(
+    r"[ \t]*(?:[\u23fa\u25cf][ \t]*[A-Z]\w*\(|\u23bf"
+    r"|[*_`]*\[(?:tool|function)(?:[ _](?:call|use|result))?\b"
+    r"(?!\W*\w*(?:done|finish|submit|complet|answer|ask|question)))",
+    re.IGNORECASE,
+)
+_SIGNS_OF_A_TOOL: Final = ("\u23bf", "\u23fa", "\u25cf", "[tool", "[Tool", "[function")
+_OF_ITS_RESULT: Final = (" ", "\t", "\u2026")
 _SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
 
 
@@ -57,6 +66,18 @@ def is_output(tail: str, *, says_nothing: bool) -> bool:
     if tail[:1] == "{":
         return False
     return _was_printed(tail.lstrip()) or _is_code(tail)
+
+
+def ends_with_a_tool(tail: str) -> bool:
+    """Tell whether a message ends with a call, or what came of one, as clients show them."""
+    if not any(sign in tail for sign in _SIGNS_OF_A_TOOL):
+        return False
+    for line in reversed(tail.rsplit("\n", _MOST_LINES)):
+        if _TOOL_LINE.match(line):
+            return True
+        if line and not line.startswith(_OF_ITS_RESULT):
+            return False
+    return False
 
 
 def is_fenced(text: str) -> bool:

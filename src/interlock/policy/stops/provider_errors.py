@@ -45,12 +45,20 @@ _BEGINS: Final = re.compile(
     r"(?:has |have |is |are )?(?:been )?(?:expired|revoked|invalid)\b"
     r"|econn(?:reset|refused|aborted)|etimedout|socket hang up|fetch failed"
     r"|connection (?:was )?(?:reset|refused|closed|aborted|lost|dropped)"
+    r"|there's an issue with the selected model\b"
     r"|the (?:server|model|service|api) is (?:currently |temporarily )?(?:overloaded|unavailable"
     r"|at capacity)|you exceeded your current quota|\{\"(?:type|error)\" ?: ?[\"{])",
     re.IGNORECASE,
 )
+# What a client adds when its provider fails in the middle of an answer.
+_CUTS_OFF: Final = re.compile(
+    r"(?:^|\n)[^\w\n/]*((?:api error\b|(?:you've|you have) (?:hit|reached) your[\w -]{0,30} limit\b"
+    r"|(?:claude|5-hour|daily|weekly|session|usage)[\w -]{0,20} limit reached\b)"
+    r"[^\n]{0,300}(?:\n[^\n]{0,100})?)$",
+    re.IGNORECASE,
+)
 _STAYS: Final = re.compile(
-    r"\b40[13]\b|/login\b|invalid[ _](?:api[ _]key|x-api-key|bearer|credentials?|token)"
+    r"\b40[13]\b|/login\b|/model\b|invalid[ _](?:api[ _]key|x-api-key|bearer|credentials?|token)"
     r"|incorrect api key|unauthori[sz]ed|authentication[_ ](?:error|failed)"
     r"|permission[_ ](?:error|denied)|\b(?:key|token|credentials?|session|login)\b[\w ]{0,20}"
     r"\b(?:expired|revoked|invalid)|expired (?:key|token|credentials?|session)"
@@ -62,8 +70,8 @@ _STAYS: Final = re.compile(
 _PASSES: Final = re.compile(
     r"\b(?:408|409|425|429|5\d\d)\b|rate[ _-]?limit|overloaded|too many requests|time[d -]*out"
     r"|econn\w+|socket|connection|network|unavailable|internal server error|api_error|capacity"
-    r"|fetch failed|bad gateway|temporar|try again|limit (?:reached|exceeded)|hit your[\w ]*limit"
-    r"|stream (?:error|closed|ended|disconnected|interrupted)|usage limit",
+    r"|fetch failed|bad gateway|temporar|try again|server error|limit (?:reached|exceeded)"
+    r"|hit your[\w ]*limit|stream (?:error|closed|ended|disconnected|interrupted)|usage limit",
     re.IGNORECASE,
 )
 _SPAN: Final = re.compile(
@@ -90,15 +98,24 @@ class ProviderError(msgspec.Struct, frozen=True):
 
 
 def provider_error(text: str | None, retries: int) -> ProviderError | None:
-    """Return the error that a message consists of, if it does; each retry waits for longer."""
+    """Return the error that a message is, or is cut off by; each retry waits for longer."""
     said = (text or "").strip()
-    if not said or len(said) > _LONGEST or not _BEGINS.match(said):
-        return None
+    if len(said) > _LONGEST or not _BEGINS.match(said):
+        cut_off = _CUTS_OFF.search(said[-_LONGEST:]) if _mentions_an_end(said) else None
+        if cut_off is None:
+            return None
+        said = cut_off[1]
     if _STAYS.search(said):
         return ProviderError(said, None)
     if _PASSES.search(said):
         return ProviderError(said, _delay_ms(said, retries))
     return None
+
+
+def _mentions_an_end(said: str) -> bool:
+    """Tell at little cost whether a longer look is worth it."""
+    end = said[-_LONGEST:].lower()
+    return " limit" in end or "api error" in end
 
 
 def _delay_ms(said: str, retries: int) -> int:
