@@ -41,6 +41,10 @@ def _invoked(line: str) -> Invocation:
         ("curl -sXPOST u", ["-X", "-s"], ["u"]),
         ("curl -so f u", ["-o", "-s"], ["u"]),
         ("curl u -o", ["-o"], ["u"]),
+        ("rsync --delete --no-delete a b", ["--no-delete"], ["a", "b"]),
+        ("rsync --no-delete --delete a b", ["--delete", "--no-delete"], ["a", "b"]),
+        ("rsync -an --no-dry-run a b", ["--no-dry-run", "-a"], ["a", "b"]),
+        ("rsync -an --no-n a b", ["--no-n", "-a"], ["a", "b"]),
     ],
 )
 def test_flags_and_operands(line: str, flags: list[str], operands: list[str]):

@@ -133,6 +133,7 @@ def test_a_credential_is_known_wherever_it_lies():
         ("${USERPROFILE}/x", None, "~/x"),
         ("C:\\x", "/etc", "C:\\x"),
         ("C:/a/../b", "/etc", "C:/b"),
+        ("/dev/fd/../environ", None, "/proc/self/environ"),
     ],
 )
 def test_a_path_is_made_plain(text: str, cwd: str | None, plain: str):

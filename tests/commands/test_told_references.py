@@ -126,3 +126,19 @@ def test_options_that_nobody_sees_are_in_doubt(line: str, in_doubt: bool):
 def test_variables_that_lead_to_programs_are_noted(line: str, expected: list[str]):
     noted = [each.replace("?", "") for each in commands_in(line) if each.startswith("loaded-code")]
     assert noted == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "host", "file"),
+    [
+        ("echo registry={} >> .npmrc", "e.example", ".npmrc"),
+        ("printf 'url = \"{}\"' | tee uv.toml", "e.example", "uv.toml"),
+        ("echo registry={} >> .npmrc", "jsr.io", None),
+        ("echo @a:registry={} >> .npmrc", "github.com", None),
+        ("echo registry={} >> notes.md", "e.example", None),
+    ],
+)
+def test_files_that_say_where_packages_come_from_are_noted(line: str, host: str, file: str | None):
+    index = f"https://{host}"
+    noted = [each for each in commands_in(line.format(index)) if each.startswith("package-index")]
+    assert noted == ([] if file is None else [f"package-index '{file}: {index}'"])

@@ -16,7 +16,7 @@ from interlock.commands.program_input import (
     shows,
     waits_for_lines,
 )
-from interlock.commands.programs.environment import is_expanded, line_in, noted_as
+from interlock.commands.programs.environment import is_expanded, line_in, noted_as, settings_in
 from interlock.commands.programs.execution import Execution, counted
 from interlock.commands.programs.file_effects import effects_of
 from interlock.commands.programs.outputs import output_of
@@ -88,7 +88,6 @@ from interlock.commands.values.allowance import Budget
 _MAX_GUESSES: Final = 3
 _LEADS_TO: Final = frozenset(("--", "exec", "shell", "ssh"))
 _READERS: Final = frozenset(("read", "mapfile", "readarray"))
-_SETS_OWN: Final = r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}="
 _NAMED_IN_CODE: Final = r"[\"']([~./$][^\"'\s]{1,200})[\"']"
 _STREAMS: Final = frozenset(("/dev/stdout", "/dev/stderr", "/dev/null", "-"))
 _WORDS_ONLY: Final = re.compile(r"[\w ./:=@%+,~-]*")
@@ -398,7 +397,8 @@ class Simulation(Walker):
             known = self.programs.of(program)
             self.effects += effects_of(run, known)
             if known.files:
-                self._note_settings(frame.stdin, command)
+                target = invocation.operands[-1].text if invocation.operands else ""
+                self._note_settings(frame.stdin, target, command)
             if invocation.values and (known.lends_its_values or carries_lines(invocation)):
                 self._follow_values(command, known, scope)
         return run
@@ -416,11 +416,10 @@ class Simulation(Walker):
         for code in (*loaded, *values_behind(invocation, known.loads_behind)):
             self.give_up(f"it loads code from `{code}`", command.text, asks=True)
 
-    def _note_settings(self, stored: Stream, command: Command) -> None:
-        """Note Interlock's own variables in a text that comes to stand in a file: `.env`, say."""
-        if stored.text is not None and OWN_VARIABLES in stored.text:
-            for name in dict.fromkeys(re.findall(_SETS_OWN, stored.text)):
-                self.note("export", [f"{name}="], command)
+    def _note_settings(self, stored: Stream, path: str, command: Command) -> None:
+        """Note what a text sets that comes to stand in a file."""
+        for program, told in settings_in(stored.text, path) if stored.text else ():
+            self.note(program, [told], command)
 
     def follow_unread(self, code: str, command: Command, scope: Scope) -> None:
         """Ask about code in a language that is not understood, where it seems to do something."""
@@ -561,7 +560,7 @@ class Simulation(Walker):
     def store(self, target: Word, printed: Stream, scope: Scope, frame: Frame) -> None:
         """Remember what lies in a file from now on; feed a `>(...)` that waits for it."""
         path = scope.path(target.text)
-        self._note_settings(printed, self.bare("export", path, scope, frame))
+        self._note_settings(printed, path, self.bare("export", path, scope, frame))
         sink = scope.sinks.get(target.text)
         if sink is not None:
             inner = frame.fed(printed).deeper()

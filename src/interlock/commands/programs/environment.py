@@ -1,4 +1,4 @@
-"""Variables whose values programs run, expand or load."""
+"""Variables and settings whose values programs run, expand, load or install from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from interlock.commands.shell.provenance import REMOTE, Stream
-from interlock.commands.values.addresses import ELSEWHERE, origin_of_index
+from interlock.commands.shell.scope import OWN_VARIABLES
+from interlock.commands.values.addresses import ELSEWHERE, FORGE, origin_of_index
 
 _LINES: Final = frozenset(
     (
@@ -90,6 +91,15 @@ _UNCHECKED: Final = {
     **dict.fromkeys(("HUSKY_SKIP_HOOKS", "OVERCOMMIT_DISABLE"), ("hooks", _ON)),
 }
 """Variables that switch a check off, which one, and by which values."""
+_INDEX_FILES: Final = frozenset(
+    ".npmrc .yarnrc .yarnrc.yml pip.conf pip.ini uv.toml bunfig.toml .condarc .gemrc".split()
+)
+_INDEX_SETTING: Final = re.compile(
+    r"(?:registry|index-url|index|find-links|npmRegistryServer|url|channel_alias|:sources:)"
+    r"[\s\"']*[=:\s-][\s\"']*([^\s\"']+://[^\s\"']+)"
+)
+"""Files that say where programs install from, and how they say it."""
+_SETS_OWN: Final = re.compile(r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}=")
 _BETWEEN_INDEXES: Final = r"[\s,|=]+"
 """What divides several of them, and the name of one from its address."""
 _SAME: Final = {
@@ -133,6 +143,18 @@ def noted_as(name: str, value: str, written: Mapping[str, Stream]) -> Iterator[t
     check, values = _UNCHECKED.get(name.upper(), ("", _OFF))
     if check and value.lower() in values:
         yield "unchecked", check
+
+
+def settings_in(text: str, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the same for what a text sets that comes to stand in a file: `.env`, `.npmrc`."""
+    if OWN_VARIABLES in text:
+        for name in dict.fromkeys(_SETS_OWN.findall(text)):
+            yield "export", f"{name}="
+    if path.rpartition("/")[2] in _INDEX_FILES:
+        for index in _INDEX_SETTING.findall(text):
+            # Forges keep the packages of those whose code they keep.
+            if origin_of_index(index) in ELSEWHERE - {FORGE}:
+                yield "package-index", f"{path}: {index}"
 
 
 def _loads(name: str, value: str, written: Mapping[str, Stream]) -> bool:

@@ -15,6 +15,8 @@ from interlock.commands.shell.words import Word
 
 _CACHED: Final = 1024
 _LEAST_CUT: Final = len("--us")
+_REHEARSALS: Final = ("dry-run", "dry")
+"""What `-n` stands for in programs that know `--no-…` beside it."""
 
 
 class _Entry(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, gc=False):
@@ -263,11 +265,18 @@ def _read_long(
 ) -> int:
     given, equals, _ = text.partition("=")
     name = whole_option(given, known.values, attached=bool(equals))
+    if name[2:5] == "no-":
+        invocation.flags -= _taken_back(name[5:])
     invocation.flags.add(name)
     if equals:
         invocation.values.setdefault(name, []).append(words[index].tail(len(given) + 1))
         return index + 1
     return _take_value(name, words, index + 1, known, invocation)
+
+
+def _taken_back(name: str) -> set[str]:
+    """Return the options before `--no-NAME` that it takes back."""
+    return {f"--{name}", f"-{name}", *(("-n",) if name in _REHEARSALS else ())}
 
 
 @lru_cache(maxsize=_CACHED)

@@ -492,6 +492,9 @@ def normal_path(text: str, cwd: str | None) -> str:
         and not text.endswith("/")
     ):
         return text
+    if text.startswith("/dev/fd/.."):
+        # It is a link, and what lies above it is not `/dev`.
+        text = f"/proc/self{text[len('/dev') :]}"
     parts: list[str] = []
     root = "/" if text.startswith("/") else ""
     for part in text.split("/"):

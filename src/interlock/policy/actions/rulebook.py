@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -27,6 +29,7 @@ from interlock.policy.actions.service_requests import is_tried_out
 _QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _TELLS_OF_ITSELF: Final = frozenset(("--version", "-version"))
 """Words that ask for no more, where nothing else stands behind the program: `shutdown -h` halts."""
+_OPTION_WITH_VALUE: Final = re.compile(r"--[\w-]+=.")
 _NOT_REALLY: Final = frozenset(("false", "none", "no", "0", "off"))
 
 
@@ -65,6 +68,7 @@ class Matcher:
         self._unless_operands = _globs(rule.unless_operands)
         self._last_operand = _globs(rule.last_operand)
         self._words = _globs(rule.words)
+        self._joins_values = any(map(_OPTION_WITH_VALUE.match, rule.words))
         self._unless_words = _globs(rule.unless_words)
         self._targets = _globs(rule.targets)
         self._variables = _globs(rule.variables)
@@ -189,6 +193,9 @@ class Matcher:
         words = command.argv[1:]
         if self._words is not None:
             texts = [word.text.lower() for word in words]
+            if self._joins_values:
+                # `--opt value` is `--opt=value`.
+                texts += [f"{one}={two}" for one, two in pairwise(texts) if one[:2] == "--"]
             if not any(map(self._words.matches, texts)):
                 return False
         if self._variables is None:
