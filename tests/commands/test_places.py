@@ -111,6 +111,9 @@ def test_a_credential_is_known_wherever_it_lies():
 
     assert places.is_credential("/home/me/.aws/credentials")
     assert not places.is_credential("/home/me/.aws/config")
+    # To some file systems capitals are no difference.
+    assert places.is_credential("~/.SSH/ID_RSA")
+    assert not places.is_credential("~/.config/Notes")
 
 
 @pytest.mark.parametrize(

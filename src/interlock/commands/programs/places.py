@@ -60,6 +60,7 @@ _ROOTS: Final = frozenset(("/", "/*", "/.*", "/.", "/**", "c:", "c:/", "c:/*", "
 _HOMES: Final = frozenset(("~", "~/*", "~/.*", "~/", "~/**", "$HOME"))
 _HOME_PARENTS: Final = ("/home/", "/Users/", "C:/Users/")
 _HOME_FOLDERS: Final = (*_HOME_PARENTS, "/root/", "/var/root/")
+_HIDDEN: Final = "/."
 _STARTS_OF_HOMES: Final = frozenset("~/C")
 _DESCRIPTOR_FOLDERS: Final = ("/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/")
 _OTHER_ROOTS: Final = ("/proc/", "/private/etc/")
@@ -163,7 +164,9 @@ class Places:
 
     def _listed(self, path: str) -> int:
         if not self._any.matches(path):
-            return 0
+            # There are file systems to which `~/.SSH/ID_RSA` is the same file.
+            lowered = path.lower() if _HIDDEN in path or path[:1] == "." else path
+            return self._listed(lowered) & CREDENTIAL if lowered != path else 0
         bits = 0
         for bit, listed, unless in self._lists:
             if listed.matches(path) and not unless.matches(path):
