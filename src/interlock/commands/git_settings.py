@@ -27,6 +27,11 @@ _USUAL: Final = (
     ("core.fsmonitor", r"(?i)true|false|0|1"),
     ("core.pager", r"cat|more|delta|bat|less(?: -[A-Za-z]{1,9})?|"),
     ("core.editor", r"vi|vim|nvim|nano|emacs|micro|true|:|code (?:-w|--wait)"),
+    (
+        "credential.",
+        r"|osxkeychain|manager(?:-core)?|libsecret|wincred"
+        r"|!(?:/usr/(?:local/)?bin/|/opt/homebrew/bin/)?(?:gh|glab) auth git-credential",
+    ),
     ("alias.", r"[^!].*"),
 )
 """Settings that name programs, and values with which nothing runs that was not there."""

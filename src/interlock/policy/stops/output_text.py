@@ -48,7 +48,7 @@ _CODE_LINE: Final = re.compile(
 _TOOL_LINE: Final = re.compile(
     r"[ \t]*(?:[\u23fa\u25cf][ \t]*[A-Z]\w*\(|\u23bf"
     r"|[*_`]*\[(?:tool|function)(?:[ _](?:call|use|result))?\b"
-    r"(?!\W*\w*(?:done|finish|submit|complet|answer|ask|question)))",
+    r"(?!\W*\w*(?:done|finish|submit|complete|answer|ask|question)))",
     re.IGNORECASE,
 )
 _SIGNS_OF_A_TOOL: Final = ("\u23bf", "\u23fa", "\u25cf", "[tool", "[Tool", "[function")
