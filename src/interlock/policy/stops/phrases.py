@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+import msgspec
 import re2
 
 from interlock.policy.stops.closing_text import holds_one, straightened
@@ -17,6 +18,30 @@ from interlock.policy.stops.closing_text import holds_one, straightened
 def one_of(text: str) -> str:
     """Return a pattern for any of the phrases that a text lists, separated by commas."""
     return "(?:" + "|".join([part.strip() for part in text.split(",") if part.strip()]) + ")"
+
+
+FEW: Final = r"(?: [^ ,.;]+){0,5}"
+"""A few words of the same clause, between a verb and what belongs to it."""
+
+
+class Language(msgspec.Struct, frozen=True, kw_only=True):
+    """What a language says, as lists of phrases; a phrase may be a pattern."""
+
+    announces: str
+    """Whoever writes it does something next, whatever the act is."""
+    ends: str
+    """It submits, concludes or sums up: no act follows."""
+    denies: str
+    """What is announced is no act: it is denied, past, waited for or only said."""
+    requests: str
+    """It asks the person for something: their move, whatever is said behind it."""
+    offers: str
+    """It says what the person can or must do, or may want."""
+    awaits: str
+    """It waits for the person."""
+    runs: str
+    """Something goes on by itself, and its end is waited for."""
+    has_blanks: bool = True
 
 
 _SET_BYTES: Final = 32 << 20
