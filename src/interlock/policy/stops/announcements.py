@@ -14,7 +14,13 @@ import msgspec
 
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import head_of_list, waits_for_a_person
-from interlock.policy.stops.languages import OTHER_LETTER, announces_an_act, announces_its_end
+from interlock.policy.stops.languages import (
+    OTHER_LETTER,
+    announces_an_act,
+    announces_its_end,
+    leaves_work,
+    wants_patience,
+)
 from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
 from interlock.policy.stops.phrases import Signs, one_of, opening
 
@@ -479,8 +485,8 @@ def _from_form(closing: Closing) -> Announcement | None:
         return Announcement("", "its list has items that are not ticked", Intent.SHARED)
     if last.is_item or _is_put_off(last):
         return None
-    ahead = looks_ahead(last.plain) or (
-        asks_for_patience(last.plain)
+    ahead = (looks_ahead(last.plain) or leaves_work(last.plain)) or (
+        (asks_for_patience(last.plain) or wants_patience(last.plain))
         and not any(_OF_SOMEBODY.search(each.plain) for each in before[-1:])
     )
     because = "its end says what is left to do"

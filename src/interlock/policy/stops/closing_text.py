@@ -91,7 +91,7 @@ _WRAPPED: Final = re.compile(r"\n(?=[a-z])(?<=[\w,;)'` ]\n)")
 # A sentence ends at a mark with a blank behind it; scripts that write without blanks need none.
 _PLAIN_END: Final = re.compile(r"[.!?][\"')\]*_]*\s+")
 _SENTENCE_END: Final = re.compile(
-    r"[.!?\u2026\u061f\u037e][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
+    r"[.!?\u2026\u061f\u037e\u0964][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
     r"|[\u3002\uff01\uff1f\uff0e][\"')\]*_]*(?:\s+|(?=[^\x00-\x2f\x3a-\x40]|`))"
 )
 _HAS_WORD: Final = re.compile(r"\w")

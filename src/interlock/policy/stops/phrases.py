@@ -24,6 +24,16 @@ FEW: Final = r"(?: [^ ,.;]+){0,5}"
 """A few words of the same clause, between a verb and what belongs to it."""
 
 
+CYRILLIC: Final = "\u0400-\u04ff"
+ARABIC_SCRIPT: Final = "\u0600-\u06ff"
+DEVANAGARI: Final = "\u0900-\u097f"
+KANA: Final = "\u3041-\u30fa"
+HANGUL: Final = "\uac00-\ud7a3"
+HAN: Final = "\u4e00-\u9fff"
+# Korean puts blanks between its words, but its endings hang on them as they do in the others.
+_WITHOUT_BLANKS: Final = (KANA, HANGUL, HAN)
+
+
 class Language(msgspec.Struct, frozen=True, kw_only=True):
     """What a language says, as lists of phrases; a phrase may be a pattern."""
 
@@ -41,7 +51,21 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """It waits for the person."""
     runs: str
     """Something goes on by itself, and its end is waited for."""
-    has_blanks: bool = True
+    left: str
+    """A part of the work is not done yet: whoever is at work has it to do."""
+    notes: str = ""
+    """An act, and nobody is named: its writer's own in the middle of work."""
+    tells: str = ""
+    """It has the form of such a note, but tells what a program does, or a person may do."""
+    patience: str = ""
+    """The writer only asks to be patient: nothing else is asked for."""
+    script: str = ""
+    """The letters that only its script has, as a range; empty for that of English."""
+
+    @property
+    def between_words(self) -> str:
+        """What stands between its words."""
+        return "" if self.script in _WITHOUT_BLANKS else " "
 
 
 _SET_BYTES: Final = 32 << 20
