@@ -34,6 +34,12 @@ def test_what_is_left_is_to_be_done_by_whoever_is_at_work(left: str, done: str) 
     assert not goes_on(done)
 
 
+@pytest.mark.parametrize(("announced", "reported"), pairs("announced_and_reported"))
+def test_a_remark_leaves_what_is_announced_before_it(announced: str, reported: str) -> None:
+    assert goes_on(announced)
+    assert not goes_on(reported)
+
+
 @pytest.mark.parametrize(("patience", "request_"), pairs("patience_and_request"))
 def test_whoever_asks_for_patience_asks_for_nothing_else(patience: str, request_: str) -> None:
     assert goes_on(patience)

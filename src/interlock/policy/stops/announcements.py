@@ -19,6 +19,7 @@ from interlock.policy.stops.languages import (
     announces_an_act,
     announces_its_end,
     leaves_work,
+    remarks_on_it,
     wants_patience,
 )
 from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
@@ -441,7 +442,10 @@ def _from_before(sentences: tuple[Sentence, ...]) -> Announcement | None:
         return None
     before, last = sentences[-2:]
     is_remark = not last.begins_line and (
-        _REMARK.match(last.plain) is not None or asks_for_patience(last.plain)
+        _REMARK.match(last.plain) is not None
+        or asks_for_patience(last.plain)
+        or remarks_on_it(last.plain)
+        or wants_patience(last.plain)
     )
     acts = is_remark and _names_an_act(before)
     return _announcement(before) if acts and not _is_put_off(before) else None
@@ -463,7 +467,7 @@ def _leaves_calls_out(sentences: tuple[Sentence, ...]) -> bool:
 def _from_head(sentences: tuple[Sentence, ...]) -> Announcement | None:
     """Return what stands before a list at the end, where it announces what the list names."""
     head = head_of_list(sentences)
-    if head is None or not head.plain.endswith(":") or _THINKS.search(head.plain):
+    if head is None or not head.plain.endswith((":", "\uff1a")) or _THINKS.search(head.plain):
         return None
     acts = _names_an_act(head) or _TO_DO.search(head.plain) is not None
     return _announcement(head) if acts and not _is_put_off(head) else None

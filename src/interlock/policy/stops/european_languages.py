@@ -81,6 +81,9 @@ GERMAN: Final = Language(
     patience=r"""
         ^(?:bitte )?(?:einen )?(?:kurzen )?(?:moment|augenblick)(?: bitte)?[.!\x{2026}]*$
     """,
+    remarks=r"""
+        ^(?:das|dies|damit|danach|anschließend|dabei|dann|so)
+    """,
 )
 FRENCH: Final = Language(
     announces=r"""
@@ -138,6 +141,9 @@ FRENCH: Final = Language(
         encore (?:été )?(?:fait|commenc|implément|terminé|testé|migré|écrit|traité|corrigé)[^ ,.;]*,
         encore à faire, il manque encore, reste à faire ?:
     """,
+    remarks=r"""
+        ^(?:cela|ceci|ça|cette|ensuite|puis|après|ainsi)
+    """,
 )
 SPANISH: Final = Language(
     announces=r"""
@@ -188,6 +194,9 @@ SPANISH: Final = Language(
     left=r"""
         pendientes? ?:, quedan? pendientes?, (?:todavía|aún) no (?:está|están|se ha|se han|he|hemos)
         [^ ,.;]+
+    """,
+    remarks=r"""
+        ^(?:esto|eso|así|después|luego|con esto)
     """,
 )
 PORTUGUESE: Final = Language(
@@ -241,6 +250,9 @@ PORTUGUESE: Final = Language(
         ainda não (?:foi|foram|está|estão|fiz|implementei|comecei|terminei|testei), pendentes? ?:,
         (?:falta|faltam|resta|restam) [^ ,.;]+(?:ar|er|ir)
     """,
+    remarks=r"""
+        ^(?:isso|isto|assim|depois|em seguida|com isso)
+    """,
 )
 ITALIAN: Final = Language(
     announces=r"""
@@ -287,6 +299,9 @@ ITALIAN: Final = Language(
     left=r"""
         non (?:ho|è|sono) ancora [^ ,.;]+, ancora da (?:fare|scrivere|testare|aggiornare|completare)
     """,
+    remarks=r"""
+        ^(?:questo|così|poi|dopo|in questo modo)
+    """,
 )
 DUTCH: Final = Language(
     announces=r"""
@@ -324,6 +339,9 @@ DUTCH: Final = Language(
         nog niet (?:gedaan|af|klaar|geïmplementeerd|getest|aangepast|begonnen), nog te doen,
         moeten nog, moet nog (?:worden)?
     """,
+    remarks=r"""
+        ^(?:dit|dat|daarna|zo|vervolgens)
+    """,
 )
 _RUSSIAN_ACTS: Final = one_of("""
     запущу, проверю, исправлю, добавлю, создам, открою, прочитаю, посмотрю, изменю, обновлю,
@@ -339,9 +357,9 @@ RUSSIAN: Final = Language(
         |{_RUSSIAN_ACTS}), {_RUSSIAN_ACTS} (?:сейчас|теперь), я (?:сейчас )?буду, на очереди,
         следующий шаг:, очередь за, (?:сейчас|теперь|далее|дальше|затем|сначала|потом|заодно
         |сразу)(?:,)? (?:я |же |ещё )*[^ ,.;]{{2,}}(?:аю|яю|(?:ир|из|ьз|мен|проб|рис)ую|жу|шу|щу|лю
-        |ню|рю|еду|йду|юсь|нусь), (?:осталось|остаётся) (?:только |лишь )?[^ ,.;]+(?:ть|ти|чь|ться),
+        |ню|рю|еду|йду|юсь|усь), (?:осталось|остаётся) (?:только |лишь )?[^ ,.;]+(?:ть|ти|чь|ться),
         ^(?:теперь |сейчас |затем )?[^ ,.;]{{2,}}(?:аю|яю|(?:ир|из|ьз|мен|проб|рис)ую|жу|шу|щу|лю|ню
-        |рю|еду|йду|юсь|нусь), [^ ,.;]{{2,}}(?:аю|яю)[.!]*$, перехожу к, приступаю к,
+        |рю|еду|йду|юсь|усь), [^ ,.;]{{2,}}(?:аю|яю)[.!]*$, перехожу к, приступаю к,
         ^{_RUSSIAN_ACTS}, ^(?:исправляю|проверяю|запускаю|добавляю|обновляю|ищу|смотрю|читаю|пишу
         |создаю|удаляю|устанавливаю|тестирую|меняю|начинаю|продолжаю|открываю|переношу|собираю
         |изучаю)
@@ -385,6 +403,9 @@ RUSSIAN: Final = Language(
     patience=r"""
         ^(?:пожалуйста(?:,)? )?(?:подождите|подожди|минутку|секунду|одну минуту)
     """,
+    remarks=r"""
+        ^(?:это|так|после этого|затем|потом|заодно)
+    """,
 )
 UKRAINIAN: Final = Language(
     script=CYRILLIC,
@@ -423,6 +444,9 @@ UKRAINIAN: Final = Language(
         (?:залишилося|залишилось|лишилося|лишилось)(?: [^ ,.;]+)?:, залишилося [^ ,.;]+ти,
         залишилось [^ ,.;]+ти, ще не (?:готов|зробл|реаліз|почат|оновл|переві|додан)[^ ,.;]*,
         ще (?:треба|потрібно)
+    """,
+    remarks=r"""
+        ^(?:це|так|після цього|потім)
     """,
 )
 _POLISH_FIRST: Final = "(?:[^ ,.;]+(?:ę|ę się)|[^ ,.;]{3,}(?:am|iem))"
@@ -465,5 +489,8 @@ POLISH: Final = Language(
         |pozostaje|zostało)(?: jeszcze| tylko)* [^ ,.;]+ć, do zrobienia(?: zostało)?:, jeszcze nie
         (?:zrobion|gotow|zaimplementowan|przetestowan|zaktualizowan)[^ ,.;]*,
         (?:brakuje|brak) jeszcze
+    """,
+    remarks=r"""
+        ^(?:to|dzięki temu|potem|następnie|następny)
     """,
 )

@@ -135,6 +135,7 @@ _left: Final = _Said(lambda each: each.left)
 _notes: Final = _Said(lambda each: each.notes)
 _tells: Final = _Said(lambda each: each.tells)
 wants_patience: Final = _Said(lambda each: each.patience)
+remarks_on_it: Final = _Said(lambda each: each.remarks)
 
 
 def requests(plain: str) -> bool:

@@ -53,6 +53,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """Something goes on by itself, and its end is waited for."""
     left: str
     """A part of the work is not done yet: whoever is at work has it to do."""
+    remarks: str
+    """It only says more of what the sentence before announces."""
     notes: str = ""
     """An act, and nobody is named: its writer's own in the middle of work."""
     tells: str = ""
