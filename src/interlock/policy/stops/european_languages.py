@@ -305,7 +305,7 @@ ITALIAN: Final = Language(
 )
 DUTCH: Final = Language(
     announces=r"""
-        ik ga, nu nog, rest nog, daarna (?:de|het), volgende stap:,
+        ik ga, nu nog, rest nog, ^(?:en )?daarna (?:de|het), volgende stap:,
         nu (?:is|zijn|komt|komen) (?:de|het), ik (?:begin|start|werk|pas|maak|controleer|test|voeg
         |draai) (?:nu|eerst|met|de|het|dit|dat|verder), ik zal nu, ik zal eerst, ik zal de,
         ik zal het, ik moet nog, ik moet nu, laat me (?:eerst|nu|de|het|even|dit|dat|dan|kijken

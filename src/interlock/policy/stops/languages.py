@@ -1,8 +1,9 @@
 """How languages other than English announce an act, end, hand over and wait.
 
-Each language has its own closed lists: the words that announce, the acts that may follow them,
-and what is said of the past, of the person or of the end instead. What is missing here costs an
-announcement that is overlooked; a question is recognised by its mark in every script.
+What each of them says stands in lists of its own: the words and endings that announce, and what is
+said of the past, of a program, of the person or of the end instead. A sentence is looked through
+for the languages of its script. What is missing costs an announcement that is overlooked; a
+question is recognised by its mark in every script.
 """
 
 from __future__ import annotations
