@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 
 import re2
 
-from interlock.secrets.chosen_passwords import is_chosen, is_phrase, is_plain_word
+from interlock.secrets.chosen_passwords import is_chosen, is_default, is_phrase, is_plain_word
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
 from interlock.secrets.randomness import is_counted_up, is_hexadecimal, random_bits
 
@@ -42,6 +42,16 @@ _NAME_OF = 24
 """A name is found in so many characters, its sign before it."""
 _NAMED_BY_A_PERSON = 4.0
 """Below so many bits something that holds digits is a name: of a type, a model, a version."""
+
+
+_NOBODY = re.compile(
+    r"""(?:^|[^a-z])(?:my_?)?(?:user|usr|username|foo|name|login|uid)[0-9]?["']?[:/,]\s*["']?$"""
+)
+# One name alone, as in a network of containers, and what stands for machines in manuals.
+_NOWHERE = re.compile(
+    r"(?i)@(?:[a-z0-9_-]+(?:[^a-z0-9_.-]|$)|127\.|0\.0\.|(?:[a-z0-9-]+\.)*"
+    r"(?:example|foo|bar|baz|host|hostname|server|domain|mydomain|site|some\w*|test|invalid)\b)"
+)
 
 
 class Candidate(NamedTuple):
@@ -111,8 +121,10 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
             taken = _starts_freely(rule, candidate)
         case Judge.TOKEN:
             taken = _is_token(rule, candidate)
-        case Judge.PASSWORD:
-            taken = _is_password(rule, candidate)
+        case Judge.PASSWORD | Judge.GIVEN:
+            taken = _is_password(rule, candidate) or (
+                rule.judge is Judge.GIVEN and _is_given(candidate)
+            )
         case Judge.RANDOM:
             taken = _is_random_value(candidate)
         case Judge.CHOSEN:
@@ -233,6 +245,27 @@ def _is_password(rule: SecretRule, candidate: Candidate) -> bool:
             or is_chosen(secret, small=not _is_named_secret(rule, candidate))
         ) and not _is_password_placeholder(secret)
     return not _is_password_placeholder(secret)
+
+
+def _is_given(candidate: Candidate) -> bool:
+    """Tell whether it is a password because of where it stands, be it a word.
+
+    One that is also the user's name, or that of the setting, is the default of a program, and a
+    login of nobody on a machine of nobody shows how one is written.
+    """
+    secret = candidate.secret
+    before = candidate.text[candidate.key_start : candidate.start].lower()
+    return (
+        _SHORTEST_PASSWORD <= len(secret) <= _LONGEST_PASSWORD
+        and not secret.isdigit()
+        and ":" not in secret
+        and (candidate.is_quoted or not candidate.is_code)
+        and not is_default(secret)
+        and secret.lower() not in before
+        and _NOBODY.search(before) is None
+        and ("://" not in before or _NOWHERE.match(candidate.text, candidate.end) is None)
+        and not _is_password_placeholder(secret)
+    )
 
 
 def _is_named_secret(rule: SecretRule, candidate: Candidate) -> bool:
@@ -437,10 +470,12 @@ _REFERENCES = tuple(
     " each. random_ form. values. .values".split()
 )
 
-_TEMPLATE_SIGNS = frozenset("$%:@?&*!{[")
+_TEMPLATE_SIGNS = frozenset("$%:@?&*!{[(")
 _TEMPLATE = re2.compile(
     r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z_]\w*%|\$\{?env[:.].*|[:@?&*!][A-Za-z_][\w.]*"
     r"|\{[^{}]*\}|.*\{[A-Za-z_][\w.\[\]]*\}.*|.*\{\d*\}.*|.*%[sdv](?:[^A-Za-z0-9].*)?|\[[^\[\]]*\]"
+    # Code behind the mark that closes a text, as in `'pw=' + row['pw']`.
+    r"|[.+](?:\$[\w$>.:-]+[\[(]?|[A-Za-z_][\w>.:-]*[\[(])"
 )
 
 # A name with its version behind it, such as `proxy-v7.4.0`.

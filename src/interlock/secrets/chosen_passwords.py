@@ -39,6 +39,17 @@ _NAMING: Final = _WORDS | frozenset(
     " cannot could been when then once again more less all any each does did its them they"
     " rsa dsa ecdsa aes des hmac scram tls ssl http https".split()
 )
+_SAY_PASSWORD: Final = frozenset(
+    "password passwords passwd passwort pass pwd passphrase passcode pw secret secrets token"
+    " mypass mypassword mypasswd mysecret userpass testpass rootpass dbpass adminpass".split()
+)
+# What is said of passwords and forms, and defaults of programs that every manual names.
+_DEFAULTS: Final = frozenset(
+    "required optional expired correct incorrect invalid valid empty weak strong wrong missing"
+    " blank unset visible shown same masked active stored known passed failed skipped admin root"
+    " administrator toor system tiger changeit hunter qwerty letmein sesame some any".split()
+)
+_PIECES: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _MARK: Final = r"[!?#$%*@&+^~]"
 _CAPITAL: Final = r"[A-Z][a-z]{2,}"
 # `Maple-River-51`, `Maple_River51`, `Maple@5100`, `MapleRiver51!`, `maple+River51`
@@ -67,6 +78,12 @@ def is_plain_word(secret: str) -> bool:
     core = secret.strip("0123456789!@#$%^&*?.,:;_-+=~")
     varied = secret != secret.lower() and len(secret) - len(core) >= 4
     return core.lower() in _WORDS and not varied
+
+
+def is_default(secret: str) -> bool:
+    """Tell whether it says that a password stands here, how one is, or is one that all know."""
+    words = {word.lower() for word in _PIECES.findall(secret)}
+    return not words.isdisjoint(_SAY_PASSWORD) or words <= _WORDS or words <= _DEFAULTS
 
 
 def is_chosen(secret: str, *, small: bool = False) -> bool:

@@ -22,6 +22,8 @@ class Judge(enum.Enum):
     """Issued by a machine: everything but placeholders counts."""
     PASSWORD = "password"  # noqa: S105 - the name of a judge
     """Chosen by a person: look-ups, words and placeholders do not count."""
+    GIVEN = "given"
+    """Where nothing but a password can stand: even a weak one counts, if it is no default."""
     CHOSEN = "chosen"
     """Beside a word for passwords, in plain words: random text, or words and numbers joined."""
     RANDOM = "random"

@@ -50,7 +50,7 @@ _JOINS: Final = frozenset(
     b" pre span div p i b em strong tt samp kbd n t quot nbsp amp lt gt x27 x22 u0022 22 20 3d 3a"
     b" default data for of our your on prod production staging dev development live sandbox war"
     b" lautet est es son sono one de la le el del du der die das den pour para changed"
-    b" reset".split()
+    b" reset params args arguments parameters".split()
 )
 """What says nothing of its own between a name and its value: helping words and markup."""
 
