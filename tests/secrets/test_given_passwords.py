@@ -43,6 +43,7 @@ def test_a_word_counts_where_only_a_password_can_stand(text: str) -> None:
         f"postgresql://username:{_WEAK}@db1.acme.io/wh",
         f"postgresql://etl:{_WEAK}@localhost/wh",
         f"https://etl:{_WEAK}@mirror.example.com/wh",
+        "redis://default:redispw@10.2.3.4:6379",
         "cvs://:pserver:anoncvs@sources.acme.io:/cvs",
         "sshpass -p 12345678 ssh root@10.2.3.4",
         r"psexec \\srv1 -u svc -p getPass(host) cmd",

@@ -39,9 +39,9 @@ _NAMING: Final = _WORDS | frozenset(
     " cannot could been when then once again more less all any each does did its them they"
     " rsa dsa ecdsa aes des hmac scram tls ssl http https".split()
 )
-_SAY_PASSWORD: Final = frozenset(
-    "password passwords passwd passwort pass pwd passphrase passcode pw secret secrets token"
-    " mypass mypassword mypasswd mysecret userpass testpass rootpass dbpass adminpass".split()
+_SAY_PASSWORD: Final = tuple(
+    "password passwords passwd passwort pass pwd passphrase passcode pw secret secrets"
+    " token".split()
 )
 # What is said of passwords and forms, and defaults of programs that every manual names.
 _DEFAULTS: Final = frozenset(
@@ -83,7 +83,8 @@ def is_plain_word(secret: str) -> bool:
 def is_default(secret: str) -> bool:
     """Tell whether it says that a password stands here, how one is, or is one that all know."""
     words = {word.lower() for word in _PIECES.findall(secret)}
-    return not words.isdisjoint(_SAY_PASSWORD) or words <= _WORDS or words <= _DEFAULTS
+    says_so = any(word.endswith(_SAY_PASSWORD) for word in words)
+    return says_so or words <= _WORDS or words <= _DEFAULTS
 
 
 def is_chosen(secret: str, *, small: bool = False) -> bool:
