@@ -71,7 +71,7 @@ _NO_ACT: Final = one_of(r"""
     break (?:\w+ )?(?:\w+ )?down,
     consider\b, suppose\b, imagine\b, assume\b, walk\b, cover\b, see (?:in|you|how it goes)\b,
     have (?!to\b), talk\b, describe\b, outline\b, tell\b, show you, emphasi[sz]e, stress\b,
-    hope\b, wish\b, thank\b, highlight\b, point out, guide\b, rephrase, restate,
+    hope\b, wish\b, thank\b, get your\b, highlight\b, point out, guide\b, rephrase, restate,
     go through (?:how|why|what|your?),
     illustrate, elaborate, live\b, accept\b, never\b, address your,
     respond\b, help you, be able, do my best, do so, do that if, get back to you,
@@ -256,6 +256,7 @@ _AT_ITS_END: Final = _SIGNS.add(
     r"(?: (?:into|at|on|through))?"
     r"(?: (?:it|them|this|that|these|those|both)"
     r"| with the (?:rest|others|next|remaining|second|third)(?: \w+)?)?"
+    r"(?: and \w+ing(?: [\w-]+){1,4})?"
     r"(?: (?:now|again|next|first|too|as well|in turn|one by one))*"
     r"[.!\x{2026}]*$"
     rf"|; (?:now |still )?{_GERUNDS} (?:the|its|their|this|that|these|those|both|my|our|code)"

@@ -37,7 +37,7 @@ _FOR_LEAVE: Final = _SIGNS.whole(
     would you prefer, would you rather, do you want, do you prefer, do you agree, could you,
     can you, will you, okay to, ok to, okay if, ok if, okay with you, ok with you,
     is (?:that|this|it) (?:ok|okay|correct|right|fine), sounds? good, makes? sense, which one,
-    which of, which option, which approach, which would, which way
+    which of, which option, which approach, which would, which way, approve
 """)
 )
 _ABOUT_THE_PERSON: Final = _SIGNS.whole("you|your|you're|you'd")
@@ -80,6 +80,7 @@ _LAST_WORDS: Final = (
     rf" (?:explicit |final )?{_GIVEN_BY_A_PERSON}"
     r"|anything else (?:i|you)|answer with|interrupted by (?:the )?user"
     r"|tell \w+ what to do differently"
+    rf"|(?:let me|i'd like to|i want to) get your (?:thoughts|{_GIVEN_BY_A_PERSON})"
     r"|have a (?:great|nice|good|lovely) (?:day|one|time|weekend|evening|trip|rest)"
     r"|happy to (?:help|assist|make|add|do|adjust|walk)"
     r"|can(?:'t| ?not) (?:go on|continue|proceed) (?:until|unless|without)"
@@ -98,6 +99,7 @@ _AWAITING: Final = _SIGNS.whole(
     r"(?:i'll|i will|i'm|i am|we'll|we will|we are|we're) (?:(?:now|just|then|also|happily) )*"
     r"(?:wait(?:ing)?|stand(?:ing)? by|hold(?:ing)? (?:here|off|on|for now)|pause here|pausing here"
     r"|be here|stop here and wait)|standing by|awaiting further"
+    rf"|(?:pausing|paused|pause|stopping|holding)(?: here)? for (?:your |the )?{_GIVEN_BY_A_PERSON}"
 )
 # What goes on by itself: its end is waited for, and nobody is asked.
 _WORKER: Final = one_of("""
@@ -139,6 +141,7 @@ _RUNS: Final = _SIGNS.whole(
     r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
     r"|later|then)"
 )
+_SERVES: Final = re.compile(r"\b(?:running|listening|up) (?:on|at) (?:http|port|localhost|:?\d)")
 # Nothing but the wait: for what, the sentence before says.
 _ONLY_WAITS: Final = _SIGNS.add(
     r"^(?:(?:so|and|ok|okay|for now|until then),? )?(?:i'll|i will|i'm|i am) (?:(?:now|just) )*"
@@ -153,9 +156,9 @@ _ASKED_TO: Final = re.compile(
     share, send, give, paste, provide, pick, choose, drop, tell, say, point, upload, attach, run,
     restart, open, try, connect, log in, sign in, approve, confirm, merge, push, set, add, install,
     reply, type, press, click, hit, answer, name, list, describe, grant, enable, export, rerun,
-    reload, test, check, review, decide, go ahead and
+    reload, hard reload, refresh, hard refresh, test, check, review, decide, go ahead and
 """)
-    + r"\b.*?[,;:]? (?:and|then|so|;|-|\u2014|\u2013) (?:then )?"
+    + r"\b.*?(?:[;:] |[,;:]? (?:and|then|so|;|-|\u2014|\u2013) )(?:then )?"
     r"(?:i'll|i will|i can|we'll|we can)\b"
 )
 # A request, unless it only asks to be patient.
@@ -263,7 +266,8 @@ def _waits_for_a_worker(sentences: Sequence[Sentence]) -> bool:
 
 
 def _runs(plain: str) -> bool:
-    return _RUNS.is_in(plain) or runs_by_itself(plain)
+    """Tell whether something goes on by itself and comes to an end: what serves does not."""
+    return (_RUNS.is_in(plain) or runs_by_itself(plain)) and _SERVES.search(plain) is None
 
 
 def waits_for_an_end(closing: Closing) -> str | None:

@@ -75,7 +75,7 @@ def ends_with_a_tool(tail: str) -> bool:
     for line in reversed(tail.rsplit("\n", _MOST_LINES)):
         if _TOOL_LINE.match(line):
             return True
-        if line and not line.startswith(_OF_ITS_RESULT):
+        if not line.startswith(_OF_ITS_RESULT):
             return False
     return False
 

@@ -45,7 +45,8 @@ _BEGINS: Final = re.compile(
     r"(?:has |have |is |are )?(?:been )?(?:expired|revoked|invalid)\b"
     r"|econn(?:reset|refused|aborted)|etimedout|socket hang up|fetch failed"
     r"|connection (?:was )?(?:reset|refused|closed|aborted|lost|dropped)"
-    r"|there's an issue with the selected model\b"
+    r"|there's an issue with the selected model\b|unexpected status [45]\d\d\b"
+    r"|exceeded retry limit\b"
     r"|the (?:server|model|service|api) is (?:currently |temporarily )?(?:overloaded|unavailable"
     r"|at capacity)|you exceeded your current quota|\{\"(?:type|error)\" ?: ?[\"{])",
     re.IGNORECASE,
@@ -67,6 +68,8 @@ _STAYS: Final = re.compile(
     r"|suspended)|api key not (?:found|valid)",
     re.IGNORECASE,
 )
+_RESETS: Final = re.compile(r"limit (?:reached|exceeded)\b.{0,40}\breset", re.IGNORECASE)
+"""What says when it is lifted passes, whatever its number says."""
 _PASSES: Final = re.compile(
     r"\b(?:408|409|425|429|5\d\d)\b|rate[ _-]?limit|overloaded|too many requests|time[d -]*out"
     r"|econn\w+|socket|connection|network|unavailable|internal server error|api_error|capacity"
@@ -105,7 +108,7 @@ def provider_error(text: str | None, retries: int) -> ProviderError | None:
         if cut_off is None:
             return None
         said = cut_off[1]
-    if _STAYS.search(said):
+    if _STAYS.search(said) and not _RESETS.search(said):
         return ProviderError(said, None)
     if _PASSES.search(said):
         return ProviderError(said, _delay_ms(said, retries))
