@@ -89,7 +89,7 @@ VIETNAMESE: Final = Language(
     """,
     denies=r"""
         không, chờ, đợi, giải thích, gợi ý, khuyên, đề xuất, đã xong, biết, nhớ, trả lời, hỗ trợ,
-        ^nếu
+        ^nếu, ^(?:ngay )?(?:sau )?khi
     """,
     requests=r"""
         vui lòng, bạn (?:có )?muốn, cho (?:mình|tôi|em) biết, hãy cho, bạn hãy, xác nhận giúp,
@@ -325,7 +325,7 @@ CHINESE: Final = Language(
     """,
     remarks=r"""
         ^(?:这|這|此|该步|其中|主要|重点|同时|目的|预计|大约|完成后|之后|只|不会|然后|随后|接着|再
-        |并|如有)
+        |并|如有|先[^。]*(?:然后|然後|再|接着|最后))
     """,
 )
 _JAPANESE_ACT: Final = one_of("""
@@ -439,8 +439,8 @@ KOREAN: Final = Language(
         자동으로, 참고하겠
     """,
     requests=r"""
-        해 ?주세요, 알려, 습니까, 할까요, 하시겠, 하세요, 주시면, 말씀해, 시면\x20, 셔야, 까요[.]?$,
-        부탁
+        해 ?주세요, 알려, 습니까, 할까요, 하시겠, 하세요, 주시면, 말씀해, 시면[\x20\x2c], 셔야,
+        까요[.]?$, 부탁
     """,
     offers=r"""
         원하시면, 필요하시면, 수 있습니다, 원하면, 필요하면, 승인(?:되면|하시면| 후),

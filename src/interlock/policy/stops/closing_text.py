@@ -15,7 +15,9 @@ import msgspec
 
 from interlock.policy.stops.output_text import (
     ends_with_a_tool,
+    has_open_brackets,
     is_fenced,
+    is_half_code,
     is_line_of_code,
     is_output,
 )
@@ -206,11 +208,12 @@ def closing_of(text: str | None) -> Closing:
     sentences = _last_sentences(_prose(said, _MOST_PROSE))
     block = _last_block(said)
     is_command = block is not None and _is_command(block)
+    is_half = block is not None and not is_command and is_half_code(block)
     return Closing(
         sentences=sentences,
-        is_open=_breaks_off(said) or (tail[0] == "{" and _is_half_an_object(tail)),
+        is_open=is_half or _breaks_off(said) or (tail[0] == "{" and _is_half_an_object(tail)),
         calls=_ends_with_a_call(end) or _is_a_step(end) or ends_with_a_tool(tail),
-        shows=block is not None and not is_command,
+        shows=block is not None and not is_command and not is_half,
         shows_command=is_command,
         only_thinks=tail[-len("</thinking>") :].lower().endswith(_THOUGHTS_ONLY),
         is_silent=not sentences and _HAS_WORD.search(tail) is None,
@@ -388,7 +391,7 @@ def _is_half_a_block(tail: str) -> bool:
     language, _, block = tail.rpartition(_FENCE)[2].partition("\n")
     if not language.strip() or not is_line_of_code(block[block.rfind("\n") + 1 :]):
         return False
-    return sum(map(block.count, "([{")) > sum(map(block.count, ")]}"))
+    return has_open_brackets(block)
 
 
 def _last_sentences(prose: str) -> tuple[Sentence, ...]:

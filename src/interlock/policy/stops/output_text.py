@@ -53,6 +53,10 @@ _TOOL_LINE: Final = re.compile(
 )
 _SIGNS_OF_A_TOOL: Final = ("\u23bf", "\u23fa", "\u25cf", "[tool", "[Tool", "[function")
 _OF_ITS_RESULT: Final = (" ", "\t", "\u2026")
+_OPENERS: Final = ("{", "(", "[", ",", "=>", " =", "&&", "||")
+_OPENS_PYTHON: Final = re.compile(
+    r"\s*(?:if|for|while|def|class|with|elif|else|try|except)\b[^{]*:$"
+)
 _SENTENCE: Final = re.compile(r"[A-Z][a-z]+(?: [\w'`,-]+){3,}[.!?:]$")
 
 
@@ -88,6 +92,22 @@ def is_fenced(text: str) -> bool:
 def is_line_of_code(line: str) -> bool:
     """Tell whether a line is code, or what a tool printed."""
     return _CODE_LINE.match(line) is not None
+
+
+def is_half_code(block: str) -> bool:
+    """Tell whether a block ends where code must go on, with brackets that are still open."""
+    language, _, code = block.partition("\n")
+    if language.strip().lower() in (*_DATA, "diff", "text", "plaintext", ""):
+        return False
+    last_line = code.rstrip().rpartition("\n")[2]
+    if _OPENS_PYTHON.match(last_line):
+        return True
+    return last_line.endswith(_OPENERS) and has_open_brackets(code)
+
+
+def has_open_brackets(code: str) -> bool:
+    """Tell whether more brackets are opened than closed."""
+    return sum(map(code.count, "([{")) > sum(map(code.count, ")]}"))
 
 
 def _language(tail: str) -> str:

@@ -54,7 +54,8 @@ _BEGINS: Final = re.compile(
 # What a client adds when its provider fails in the middle of an answer.
 _CUTS_OFF: Final = re.compile(
     r"(?:^|\n)[^\w\n/]*((?:api error\b|(?:you've|you have) (?:hit|reached) your[\w -]{0,30} limit\b"
-    r"|(?:claude|5-hour|daily|weekly|session|usage)[\w -]{0,20} limit reached\b)"
+    r"|(?:claude|5-hour|daily|weekly|session|usage)[\w -]{0,20} limit reached\b"
+    r"|[\w ]{0,30} hit an? (?:\w+ )?rate limit\b|there's an issue with the selected model\b)"
     r"[^\n]{0,300}(?:\n[^\n]{0,100})?)$",
     re.IGNORECASE,
 )
@@ -118,7 +119,7 @@ def provider_error(text: str | None, retries: int) -> ProviderError | None:
 def _mentions_an_end(said: str) -> bool:
     """Tell at little cost whether a longer look is worth it."""
     end = said[-_LONGEST:].lower()
-    return " limit" in end or "api error" in end
+    return " limit" in end or "api error" in end or "selected model" in end
 
 
 def _delay_ms(said: str, retries: int) -> int:
