@@ -96,7 +96,7 @@ _INDEX_FILES: Final = frozenset(
 )
 _INDEX_SETTING: Final = re.compile(
     r"(?:registry|index-url|index|find-links|npmRegistryServer|url|channel_alias|:sources:)"
-    r"[\s\"']*[=:\s-][\s\"']*([^\s\"']+://[^\s\"']+)"
+    r"[\s\"']{0,9}[=:\s-][\s\"']{0,9}([^\s\"']{1,20}://[^\s\"']{1,200})"
 )
 """Files that say where programs install from, and how they say it."""
 _SETS_OWN: Final = re.compile(r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}=")

@@ -53,9 +53,11 @@ _BEGINS: Final = re.compile(
 )
 # What a client adds when its provider fails in the middle of an answer.
 _CUTS_OFF: Final = re.compile(
-    r"(?:^|\n)[^\w\n/]*((?:api error\b|(?:you've|you have) (?:hit|reached) your[\w -]{0,30} limit\b"
-    r"|(?:claude|5-hour|daily|weekly|session|usage)[\w -]{0,20} limit reached\b"
-    r"|[\w ]{0,30} hit an? (?:\w+ )?rate limit\b|there's an issue with the selected model\b)"
+    r"(?:^|\n)[^\w\n/*-]*((?:api error: "
+    r"|(?:you've|you have) (?:hit|reached) your[\w -]{0,30} limit\b"
+    r"|(?:claude|5-hour|daily|weekly|session|usage)[\w -]{0,20} limit reached\b[^\n]{0,60}\breset"
+    r"|[\w ]{0,30} hit an? (?:\w+ )?rate limit[.;,] (?:please |wait|retry|try)"
+    r"|there's an issue with the selected model\b)"
     r"[^\n]{0,300}(?:\n[^\n]{0,100})?)$",
     re.IGNORECASE,
 )
