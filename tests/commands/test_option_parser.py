@@ -45,6 +45,8 @@ def _invoked(line: str) -> Invocation:
         ("rsync --no-delete --delete a b", ["--delete", "--no-delete"], ["a", "b"]),
         ("rsync -an --no-dry-run a b", ["--no-dry-run", "-a"], ["a", "b"]),
         ("rsync -an --no-n a b", ["--no-n", "-a"], ["a", "b"]),
+        ("rsync --dry-run --no-d a b", ["--no-d"], ["a", "b"]),
+        ("docker run --x img --no-x", ["--no-x", "--x"], ["run", "img"]),
     ],
 )
 def test_flags_and_operands(line: str, flags: list[str], operands: list[str]):

@@ -26,7 +26,6 @@ _WEAK = "tulpen" + "veld"
         r"psexec \\srv1 -h -u ACME\deploy -p {} cmd",
         "machine ftp.acme.io login up|load password {}",
         "sshpass -p {} ssh root@10.2.3.4",
-        'Log in to the intranet; the password is "{}".',
         'expect "Password:"\nsend "{}\\r"',
         "CREATE USER etl IDENTIFIED BY '{}'",
     ],

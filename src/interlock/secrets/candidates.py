@@ -47,6 +47,7 @@ _NAMED_BY_A_PERSON = 4.0
 _NOBODY = re.compile(
     r"""(?:^|[^a-z])(?:my_?)?(?:user|usr|username|foo|name|login|uid)[0-9]?["']?[:/,]\s*["']?$"""
 )
+_ANONYMOUS = re.compile(r"""anonymous|\b(?:null|none|nil),\s*[bru@]?["']?$""")
 # One name alone, as in a network of containers, and what stands for machines in manuals.
 _NOWHERE = re.compile(
     r"(?i)@(?:[a-z0-9_-]+(?:[^a-z0-9_.-]|$)|127\.|0\.0\.|(?:[a-z0-9-]+\.)*"
@@ -122,9 +123,8 @@ def is_credential(rule: SecretRule, candidate: Candidate) -> bool:
         case Judge.TOKEN:
             taken = _is_token(rule, candidate)
         case Judge.PASSWORD | Judge.GIVEN:
-            taken = _is_password(rule, candidate) or (
-                rule.judge is Judge.GIVEN and _is_given(candidate)
-            )
+            judged = _is_given if rule.judge is Judge.GIVEN else _is_password
+            taken = judged(rule, candidate)
         case Judge.RANDOM:
             taken = _is_random_value(candidate)
         case Judge.CHOSEN:
@@ -247,15 +247,17 @@ def _is_password(rule: SecretRule, candidate: Candidate) -> bool:
     return not _is_password_placeholder(secret)
 
 
-def _is_given(candidate: Candidate) -> bool:
-    """Tell whether it is a password because of where it stands, be it a word.
+def _is_given(rule: SecretRule, candidate: Candidate) -> bool:
+    """Tell whether it is a password, or one because of where it stands, be it a word.
 
     One that is also the user's name, or that of the setting, is the default of a program, and a
     login of nobody on a machine of nobody shows how one is written.
     """
     secret = candidate.secret
     before = candidate.text[candidate.key_start : candidate.start].lower()
-    return (
+    if _ANONYMOUS.search(before):
+        return False
+    return _is_password(rule, candidate) or (
         _SHORTEST_PASSWORD <= len(secret) <= _LONGEST_PASSWORD
         and not secret.isdigit()
         and ":" not in secret

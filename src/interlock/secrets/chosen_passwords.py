@@ -47,7 +47,8 @@ _SAY_PASSWORD: Final = tuple(
 _DEFAULTS: Final = frozenset(
     "required optional expired correct incorrect invalid valid empty weak strong wrong missing"
     " blank unset visible shown same masked active stored known passed failed skipped admin root"
-    " administrator toor system tiger changeit hunter qwerty letmein sesame some any".split()
+    " administrator toor system tiger changeit hunter qwerty letmein open sesame some any changed"
+    " rejected accepted short vagrant homestead clickhouse".split()
 )
 _PIECES: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _MARK: Final = r"[!?#$%*@&+^~]"

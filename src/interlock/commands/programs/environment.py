@@ -94,11 +94,9 @@ _UNCHECKED: Final = {
 _INDEX_FILES: Final = frozenset(
     ".npmrc .yarnrc .yarnrc.yml pip.conf pip.ini uv.toml bunfig.toml .condarc .gemrc".split()
 )
-_INDEX_SETTING: Final = re.compile(
-    r"(?:registry|index-url|index|find-links|npmRegistryServer|url|channel_alias|:sources:)"
-    r"[\s\"']{0,9}[=:\s-][\s\"']{0,9}([^\s\"']{1,20}://[^\s\"']{1,200})"
-)
-"""Files that say where programs install from, and how they say it."""
+_IN_USE: Final = re.compile(r"(?m)^[ \t]*[^#; \t\n][^\n]*")
+_INDEX: Final = re.compile(r"https?://[^\s\"'<>]{1,200}")
+"""Files that say where programs install from, their lines but for remarks, and the places."""
 _SETS_OWN: Final = re.compile(r"(?:^|[\s'\"-])(INTERLOCK_\w{1,40})\s{0,9}[:?+]{0,2}=")
 _BETWEEN_INDEXES: Final = r"[\s,|=]+"
 """What divides several of them, and the name of one from its address."""
@@ -151,7 +149,7 @@ def settings_in(text: str, path: str) -> Iterator[tuple[str, str]]:
         for name in dict.fromkeys(_SETS_OWN.findall(text)):
             yield "export", f"{name}="
     if path.rpartition("/")[2] in _INDEX_FILES:
-        for index in _INDEX_SETTING.findall(text):
+        for index in _INDEX.findall("\n".join(_IN_USE.findall(text))):
             # Forges keep the packages of those whose code they keep.
             if origin_of_index(index) in ELSEWHERE - {FORGE}:
                 yield "package-index", f"{path}: {index}"

@@ -15,8 +15,9 @@ from interlock.commands.shell.words import Word
 
 _CACHED: Final = 1024
 _LEAST_CUT: Final = len("--us")
-_REHEARSALS: Final = ("dry-run", "dry")
-"""What `-n` stands for in programs that know `--no-…` beside it."""
+_NEGATING: Final = frozenset(("rsync", "git", "npm", "pnpm", "yarn"))
+"""Programs whose `--no-x` takes an `--x` before it back."""
+_REHEARSALS: Final = ("--dry-run", "--dryrun", "-n")
 
 
 class _Entry(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True, gc=False):
@@ -265,7 +266,7 @@ def _read_long(
 ) -> int:
     given, equals, _ = text.partition("=")
     name = whole_option(given, known.values, attached=bool(equals))
-    if name[2:5] == "no-":
+    if name[2:5] == "no-" and invocation.program in _NEGATING:
         invocation.flags -= _taken_back(name[5:])
     invocation.flags.add(name)
     if equals:
@@ -275,8 +276,12 @@ def _read_long(
 
 
 def _taken_back(name: str) -> set[str]:
-    """Return the options before `--no-NAME` that it takes back."""
-    return {f"--{name}", f"-{name}", *(("-n",) if name in _REHEARSALS else ())}
+    """Return the options before `--no-NAME` that it takes back; it may be cut short.
+
+    What is cut short is believed only where it makes a rehearsal the real thing.
+    """
+    is_rehearsal = name == "n" or any(each[2:].startswith(name) for each in _REHEARSALS[:2])
+    return {f"--{name}", *(_REHEARSALS if is_rehearsal else ())}
 
 
 @lru_cache(maxsize=_CACHED)

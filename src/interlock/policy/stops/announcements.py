@@ -346,7 +346,7 @@ _LATER: Final = _SIGNS.add(
     r"^(?:(?:and|but|then|so|also)[, ]+)?(?:once|when|whenever|if|should|in case|unless|until"
     r"|otherwise)\b"
     r"|\b(?:as soon as|always|from now on|going forward|next time|i hope|tomorrow|tonight"
-    r"|on every"
+    r"|on every|as (?:they|it) (?:comes?|arrives?)"
     r"|(?:every|each) (?:time|day|week|month|morning|hour|run|commit|push|build|release|session)"
     r"|in (?:the )?future|future (?:runs?|sessions?|messages?|replies|responses|requests?|chats?"
     r"|conversations?)|next (?:week|month|year|quarter|sprint|release|version|chapter|section"

@@ -57,8 +57,8 @@ GERMAN: Final = Language(
         ich brauche (?:noch )?(?:dein|deine|deinen|ihr|ihre|ihren|von dir|von ihnen)
     """,
     offers=r"""
-        wenn du, wenn sie, falls du, falls sie, sobald du, sobald sie, du kannst, sie können,
-        du musst, sie müssen
+        wenn du, wenn sie, solltest du, sollten sie, du solltest, falls du, falls sie, sobald du,
+        sobald sie, du kannst, sie können, du musst, sie müssen
     """,
     awaits=r"""
         ich warte auf (?:deine|ihre|dein|ihr|dich|sie|eure), ich warte, warte auf deine,

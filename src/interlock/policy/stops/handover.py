@@ -141,7 +141,10 @@ _RUNS: Final = _SIGNS.whole(
     r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
     r"|later|then)"
 )
-_SERVES: Final = re.compile(r"\b(?:running|listening|up) (?:on|at) (?:http|port|localhost|:?\d)")
+_SERVES: Final = re.compile(
+    r"\b(?:running|listening|up) (?:on|at) (?:http|port|localhost|:?\d)"
+    r"|\b(?:server|сервер|서버)(?!.*\b(?:build|tests?|deploy|migration)\b)"
+)
 # Nothing but the wait: for what, the sentence before says.
 _ONLY_WAITS: Final = _SIGNS.add(
     r"^(?:(?:so|and|ok|okay|for now|until then),? )?(?:i'll|i will|i'm|i am) (?:(?:now|just) )*"

@@ -71,6 +71,10 @@ _STAYS: Final = re.compile(
     r"|suspended)|api key not (?:found|valid)",
     re.IGNORECASE,
 )
+_TOLD: Final = re.compile(
+    r"\b(?:I|I've|I'll|Done|That's|That is|comes? from|users|that means|that is)\b|\u2192"
+)
+"""Words of somebody who tells of an error; a provider speaks of nobody but `you`."""
 _RESETS: Final = re.compile(r"limit (?:reached|exceeded)\b.{0,40}\breset", re.IGNORECASE)
 """What says when it is lifted passes, whatever its number says."""
 _PASSES: Final = re.compile(
@@ -111,6 +115,8 @@ def provider_error(text: str | None, retries: int) -> ProviderError | None:
         if cut_off is None:
             return None
         said = cut_off[1]
+    if _TOLD.search(said):
+        return None
     if _STAYS.search(said) and not _RESETS.search(said):
         return ProviderError(said, None)
     if _PASSES.search(said):
