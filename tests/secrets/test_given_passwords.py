@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlock.secrets.chosen_passwords import is_default
+from secret_generator import from_template
 from secret_packs import SCANNER
 
 _WEAK = "tulpen" + "veld"
@@ -47,6 +48,8 @@ def test_a_word_counts_where_only_a_password_can_stand(text: str) -> None:
         "sshpass -p 12345678 ssh root@10.2.3.4",
         r"psexec \\srv1 -u svc -p getPass(host) cmd",
         'ftp.login("upload", "my_password")',
+        'ftp.login("anonymous", "me@mail.acme.io")',
+        "new PDO('sqlite::memory:', null, 'utf8mb4')",
         "the password is `expired`",
         "MySQLdb.connect('10.2.3.4', 'etl', 'admin', 'wh')",
         "MySQLdb.connect('10.2.3.4', 'etl', '${DB_PW}', 'wh')",
@@ -64,7 +67,7 @@ def test_a_default_says_what_it_is_or_is_known_to_all() -> None:
 
 
 def test_a_key_among_the_arguments_of_a_call_is_found() -> None:
-    key = "8-Lp22ov7halMBLUpG97Wg" + "4y7fibQi3CW19VJiZcCu746"
+    key = from_template("8-[A-Za-z0-9]{44}", 3)
     text = f'{{"method":"auth.login_with_api_key", "params" : ["{key}"]}}'
     [found] = SCANNER.scan(text)
     assert text[found.start : found.end] == key

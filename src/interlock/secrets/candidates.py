@@ -253,11 +253,15 @@ def _is_given(rule: SecretRule, candidate: Candidate) -> bool:
     One that is also the user's name, or that of the setting, is the default of a program, and a
     login of nobody on a machine of nobody shows how one is written.
     """
-    secret = candidate.secret
     before = candidate.text[candidate.key_start : candidate.start].lower()
-    if _ANONYMOUS.search(before):
-        return False
-    return _is_password(rule, candidate) or (
+    return _ANONYMOUS.search(before) is None and (
+        _is_password(rule, candidate) or _is_weak_but_given(candidate, before)
+    )
+
+
+def _is_weak_but_given(candidate: Candidate, before: str) -> bool:
+    secret = candidate.secret
+    return (
         _SHORTEST_PASSWORD <= len(secret) <= _LONGEST_PASSWORD
         and not secret.isdigit()
         and ":" not in secret
