@@ -391,7 +391,7 @@ def _quieted(command: Command, *, has_verb: bool) -> str:
     if invocation.harmless:
         return invocation.harmless
     for flag in _QUIET:
-        if flag in invocation.flags and not _taken_back(invocation.values.get(flag), flag, command):
+        if flag in invocation.flags and not _is_switched_off(flag, command):
             return f"`{flag}` only shows what would happen"
     if has_verb and command.argv[-1].text == "-h":
         # Where it is a host, one stands behind it.
@@ -418,9 +418,9 @@ def _with_branches(patterns: Sequence[str], branches: Sequence[str]) -> list[str
     ]
 
 
-def _taken_back(values: list[Word] | None, flag: str, command: Command) -> bool:
+def _is_switched_off(flag: str, command: Command) -> bool:
     """`--dry-run=false` is no dry run, and neither is `--dry-run false`."""
-    if values:
+    if values := command.invocation.values.get(flag):
         return values[-1].text.lower() in _NOT_REALLY
     behind = [two.text.lower() for one, two in pairwise(command.argv) if one.text == flag]
     return not _NOT_REALLY.isdisjoint(behind)
