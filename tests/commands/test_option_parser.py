@@ -46,6 +46,10 @@ def _invoked(line: str) -> Invocation:
         ("rsync -an --no-dry-run a b", ["--no-dry-run", "-a"], ["a", "b"]),
         ("rsync -an --no-n a b", ["--no-n", "-a"], ["a", "b"]),
         ("rsync --dry-run --no-d a b", ["--no-d"], ["a", "b"]),
+        ("docker compose down --volumes=false", [], ["compose", "down"]),
+        ("docker compose down --volumes --volumes=False", [], ["compose", "down"]),
+        ("docker compose down --volumes=false --volumes", ["--volumes"], ["compose", "down"]),
+        ("curl --output=false u", ["--output"], ["u"]),
         ("docker run --x img --no-x", ["--no-x", "--x"], ["run", "img"]),
     ],
 )

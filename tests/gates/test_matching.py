@@ -165,6 +165,8 @@ _SILENCED = {
         "kubectl x --dry-run=client",
         "`--dry-run` only shows what would happen",
     ),
+    "dry-run-switched-off": ('programs = ["tool"]', "tool --dry-run=false", ""),
+    "dry-run-perhaps": ('programs = ["kubectl"]', "kubectl x --dry-run=$HOW", ""),
     "dry-run-taken-back": ('programs = ["kubectl"]', "kubectl x --dry-run=none", ""),
     "operand": (
         'programs = ["tool"]\nunless-operands = ["test*"]',

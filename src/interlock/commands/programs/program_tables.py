@@ -268,11 +268,16 @@ def _read_long(
     name = whole_option(given, known.values, attached=bool(equals))
     if name[2:5] == "no-" and invocation.program in _NEGATING:
         invocation.flags -= _taken_back(name[5:])
-    invocation.flags.add(name)
-    if equals:
-        invocation.values.setdefault(name, []).append(words[index].tail(len(given) + 1))
-        return index + 1
-    return _take_value(name, words, index + 1, known, invocation)
+    if not equals:
+        invocation.flags.add(name)
+        return _take_value(name, words, index + 1, known, invocation)
+    value = words[index].tail(len(given) + 1)
+    invocation.values.setdefault(name, []).append(value)
+    if value.text.lower() == "false" and name not in known.values:
+        invocation.flags.discard(name)
+    else:
+        invocation.flags.add(name)
+    return index + 1
 
 
 def _taken_back(name: str) -> set[str]:

@@ -419,9 +419,9 @@ def _with_branches(patterns: Sequence[str], branches: Sequence[str]) -> list[str
 
 
 def _is_switched_off(flag: str, command: Command) -> bool:
-    """`--dry-run=false` is no dry run, and neither is `--dry-run false`."""
+    """`--dry-run=none` is no dry run, nor is `--dry-run false`; `--dry-run=$X` may be none."""
     if values := command.invocation.values.get(flag):
-        return values[-1].text.lower() in _NOT_REALLY
+        return not values[-1].known or values[-1].text.lower() in _NOT_REALLY
     behind = [two.text.lower() for one, two in pairwise(command.argv) if one.text == flag]
     return not _NOT_REALLY.isdisjoint(behind)
 
