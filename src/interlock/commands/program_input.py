@@ -19,7 +19,14 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 
 STANDARD_INPUT: Final = literal("standard input")
-_CREDENTIAL_WORDS: Final = ("key", "token", "secret", "pass", "cred", "auth")
+_CREDENTIAL_WORDS: Final = (
+    *("key", "token", "secret", "pass", "cred", "auth"),
+    *("aws", "openai", "anthropic", "stripe"),
+)
+"""What variables with a credential are called, or are called after."""
+_SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))
+_ONLY_TELLS: Final = ("-c", "-q", "--count", "--quiet", "--silent")
+"""Options with which they tell whether or how often, and show nothing."""
 _PROMPTS: Final = {
     **dict.fromkeys("psql mysql mariadb pgcli mycli usql clickhouse-client".split(), 2),
     **dict.fromkeys("ssh mosh telnet sqlite3 duckdb mongosh mongo".split(), 1),
@@ -82,8 +89,10 @@ def shows(command: Command, known: Program) -> bool:
     """Whether a command prints what flows in, or picks the credentials out of it."""
     if known.shows:
         return True
+    if command.program in _SEARCHES and command.invocation.has(*_ONLY_TELLS):
+        return False
     words = " ".join([word.text.lower() for word in command.argv[1:]])
-    return any(word in words for word in _CREDENTIAL_WORDS) and "-c" not in words.split()
+    return any(word in words for word in _CREDENTIAL_WORDS)
 
 
 def waits_for_lines(command: Command) -> bool:
