@@ -49,7 +49,8 @@ def _invoked(line: str) -> Invocation:
         ("docker compose down --volumes=false", [], ["compose", "down"]),
         ("docker compose down --volumes --volumes=False", [], ["compose", "down"]),
         ("docker compose down --volumes=false --volumes", ["--volumes"], ["compose", "down"]),
-        ("curl --output=false u", ["--output"], ["u"]),
+        ("kubectl --context=false get pods", ["--context"], ["get", "pods"]),
+        ("tool --force=false u", ["--force"], ["u"]),
         ("docker run --x img --no-x", ["--no-x", "--x"], ["run", "img"]),
     ],
 )

@@ -17,6 +17,10 @@ _CACHED: Final = 1024
 _LEAST_CUT: Final = len("--us")
 _NEGATING: Final = frozenset(("rsync", "git", "npm", "pnpm", "yarn"))
 """Programs whose `--no-x` takes an `--x` before it back."""
+_SWITCHING: Final = frozenset(
+    "docker docker-compose podman nerdctl kubectl oc helm terraform tofu gh npm pnpm yarn".split()
+)
+"""Programs to which `--x=false` says that `--x` is not meant; to others it may be any text."""
 _REHEARSALS: Final = ("--dry-run", "--dryrun", "-n")
 
 
@@ -273,7 +277,8 @@ def _read_long(
         return _take_value(name, words, index + 1, known, invocation)
     value = words[index].tail(len(given) + 1)
     invocation.values.setdefault(name, []).append(value)
-    if value.text.lower() == "false" and name not in known.values:
+    is_switch = name not in known.values and invocation.program in _SWITCHING
+    if is_switch and value.text.lower() == "false":
         invocation.flags.discard(name)
     else:
         invocation.flags.add(name)

@@ -235,7 +235,7 @@ class Matcher:
     def _silencer(self, command: Command, operands: Sequence[Word]) -> str:
         invocation = command.invocation
         for flag in self.rule.unless_flags:
-            if invocation.has(flag):
+            if invocation.has(flag) and not _is_switched_off(flag, command):
                 return f"does not apply with `{flag}`"
         # Another setting beside it may lead elsewhere: `RAILS_ENV=test DATABASE_URL=…`.
         if self.rule.unless_settings and len(command.assignments) == 1:
