@@ -15,15 +15,15 @@ import msgspec
 from interlock.policy.stops.closing_text import Closing, Sentence
 from interlock.policy.stops.handover import head_of_list, waits_for_a_person
 from interlock.policy.stops.languages import (
-    OTHER_LETTER,
     announces_an_act,
     announces_its_end,
+    has_other_letters,
     leaves_work,
     remarks_on_it,
     wants_patience,
 )
 from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
-from interlock.policy.stops.phrases import Signs, one_of, opening
+from interlock.policy.stops.phrases import Late, Signs, one_of, opening
 
 
 class Intent(enum.Enum):
@@ -214,14 +214,14 @@ _NO_VERB: Final = one_of("""
     how, which, who, where, not, no, one, and, or, but, so, to, of, from, by, into, onto, under,
     over, without, within, about, like, than, any, every, each, just, code, quote, let, once, though
 """)
-_OTHER_ACT: Final = re.compile(
+_OTHER_ACT: Final = Late(
     r"(?:(?:ok|okay|good|great|perfect|right|so|and|alright)[,.!:]? )*"
     rf"(?:now|next|time)[,:]? (?:to )?(?!{_NO_VERB} )"
     rf"[a-z-]{{2,}}(?<!s)(?<!ed)(?<!ing)(?<!ly) {_OBJECT}\b"
 )
 _BEFORE_AN_ACT: Final = ("now", "next", "time", "ok", "g", "perfect", "right", "so", "and", "al")
 _ASKED: Final = "(?:how|what|whether|why|where|which|who|if|when)"
-_OTHER_DOING: Final = re.compile(
+_OTHER_DOING: Final = Late(
     r"(?:(?:now|next|still|so|ok|okay|great|good)[,:]? )*"
     r"(?!during|nothing|something|everything|anything|missing|pending|remaining|lacking|being|having"
     r"|including|excluding|regarding|considering|concerning|depending|assuming|needing|seeing"
@@ -289,7 +289,7 @@ _NEXT_PIECE: Final = re.compile(
     r"(?!.*\b(?:pass|fail)(?:es|s)?\b)"
 )
 # What is left, counted or named as the next: said of the work, and not of who does it.
-_LEFT: Final = re.compile(
+_LEFT: Final = Late(
     r"(?:(?:and|then) )?(?:the )?[\w-]+(?: [\w-]+)? next[.!]$"
     r"|.*\b(?:(?:is|are|comes?) (?:up )?next"
     r"|(?:\d+|one|two|three|four|five|six|a few|several)(?: more| left| tests| files)? to go)"
@@ -544,7 +544,7 @@ def _begins_an_act(sentence: Sentence) -> bool:
     return not (
         _STATES.is_in(main)
         or _TOLD.is_in(main)
-        or OTHER_LETTER.search(main.rstrip("\u2026"))
+        or has_other_letters(main.rstrip("\u2026"))
         or any(len(_VERB.findall(clause)) > 1 for clause in clauses)
     )
 

@@ -17,7 +17,7 @@ from interlock.policy.stops.languages import (
     requests,
     runs_by_itself,
 )
-from interlock.policy.stops.phrases import Signs, one_of
+from interlock.policy.stops.phrases import Late, Signs, one_of
 
 _SIGNS: Final = Signs()
 
@@ -153,7 +153,7 @@ _ONLY_WAITS: Final = _SIGNS.add(
 )
 _AT_WORK: Final = _SIGNS.whole(rf"{_WORKER} (?:is|are) (?:\w+ )?\w+ing")
 # What the person is asked to send, press or say, so that the writer goes on.
-_ASKED_TO: Final = re.compile(
+_ASKED_TO: Final = Late(
     r"(?:.*?[;:\u2014\u2013] )?(?:just |simply |or |then )?"
     + one_of("""
     share, send, give, paste, provide, pick, choose, drop, tell, say, point, upload, attach, run,

@@ -42,6 +42,7 @@ from interlock.policy.stops.phrases import (
     HANGUL,
     KANA,
     Language,
+    Late,
     Signs,
 )
 
@@ -54,7 +55,7 @@ _ALL: Final = (
 _SEPARATOR: Final = re.compile(r",\s+")
 _BREAK: Final = re.compile(r"\s*\n\s*")
 _BEFORE_A_CHOICE: Final = re.compile(r"\s*\n\s*(?=\|)")
-OTHER_LETTER: Final = re.compile(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
+_OTHER_LETTER: Final = Late(r"[\u00c0-\u1fff\u2e80-\ud7ff]")
 _BEFORE_A_WORD: Final = r"(?:^|[\s,.;:!?()\"'\x{2010}-\x{2026}\x{a1}\x{ab}\x{bf}\x{60c}])"
 _BEHIND_A_WORD: Final = r"(?:$|[\s,.;:!?()\"'\x{2010}-\x{2026}\x{bb}\x{60c}\x{964}])"
 
@@ -90,13 +91,18 @@ _MARKERS: Final = frozenset(
 _SCRIPTS: Final = ("", CYRILLIC, KANA, HANGUL, HAN, ARABIC_SCRIPT, DEVANAGARI)
 _SIGNS: Final = {script: Signs() for script in _SCRIPTS}
 """A set for each: a sentence need not be looked through for the signs of all languages."""
-_LETTERS: Final = [(script, re.compile(f"[{script}]")) for script in _SCRIPTS[1:]]
+_LETTERS: Final = [(script, Late(f"[{script}]")) for script in _SCRIPTS[1:]]
+
+
+def has_other_letters(text: str) -> bool:
+    """Whether a text has letters that English has not."""
+    return not text.isascii() and _OTHER_LETTER.search(text) is not None
 
 
 @lru_cache(maxsize=8)
 def _script_of(plain: str) -> str | None:
     """Return the script of a sentence in one of these languages: most are English."""
-    if OTHER_LETTER.search(plain):
+    if has_other_letters(plain):
         return next((script for script, letter in _LETTERS if letter.search(plain)), "")
     words = plain.rstrip(".!?: ").replace("-", " ").replace("'", " ").replace(",", " ")
     return None if _MARKERS.isdisjoint(words.split()) else ""

@@ -6,7 +6,8 @@ Really said is what is not denied, not reported and not made conditional.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import Final
 
 import msgspec
@@ -70,6 +71,28 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.script in _WITHOUT_BLANKS else " "
 
 
+class Late:
+    """A pattern that takes long to compile: it is when it is first looked for, not at the start."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._given: Final = pattern, flags
+
+    @cached_property
+    def search(self) -> Callable[[str], re.Match[str] | None]:
+        """Find it anywhere in a text."""
+        return re.compile(*self._given).search
+
+    @cached_property
+    def match(self) -> Callable[[str], re.Match[str] | None]:
+        """Find it where a text begins."""
+        return re.compile(*self._given).match
+
+
+def opening(pattern: str) -> Late:
+    """Return a pattern for the first words of a sentence."""
+    return Late(rf"(?:{pattern})(?!\w)")
+
+
 _SET_BYTES: Final = 32 << 20
 
 
@@ -114,7 +137,7 @@ class Sign:
     def __init__(self, signs: Signs, index: int, exactly: str | None) -> None:
         self._found_in: Final = signs.found_in
         self._index: Final = index
-        self._exactly: Final = None if exactly is None else re.compile(exactly)
+        self._exactly: Final = None if exactly is None else Late(exactly)
 
     def is_in(self, plain: str) -> bool:
         """Tell whether a sentence in lower case holds it."""
@@ -129,11 +152,6 @@ _OF_WORDS: Final = (
     r"\x{fe70}-\x{fefc}\x{ff10}-\x{ff19}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{ff66}-\x{ffdc}"
     r"\x{10000}-\x{1efff}\x{20000}-\x{3ffff}"
 )
-
-
-def opening(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern for the first words of a sentence."""
-    return re.compile(rf"(?:{pattern})(?!\w)")
 
 
 _CACHED: Final = 64

@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from interlock.policy.stops.phrases import Late
+
 _LONGEST: Final = 800
 """A longer message speaks about an error, and is none."""
 _FIRST_MS: Final = 15_000
@@ -21,7 +23,7 @@ _LONGEST_ASKED_MS: Final = 7 * 86_400_000
 _MOST_DOUBLED: Final = 8
 
 # An error is its first words, and it is not told by somebody: "the API returned 529" is.
-_BEGINS: Final = re.compile(
+_BEGINS: Final = Late(
     r"[\W_]*(?:please run /login\b"
     r"|(?:(?:fatal|unexpected|unhandled|provider|model|llm|api|http|request|server|network"
     r"|connection|internal|stream|gateway|rate|limit|overloaded|authentication|permission|billing"
