@@ -6,9 +6,10 @@ import os
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from server.served import Served
@@ -18,6 +19,12 @@ PATIENCE_MS = 60_000
 """For what hangs; a busy machine is no reason to fail."""
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
+SETTINGS = [
+    pytest.param(False, "light", id="light"),
+    pytest.param(False, "dark", id="dark"),
+    pytest.param(True, "light", id="phone"),
+]
+"""Whether it is a phone, and the colours: how people look at a page."""
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -93,3 +100,10 @@ def desktop(
         with suppress(Error):
             page.goto("about:blank")
         context.close()
+
+
+def barriers(page: Page) -> list[str]:
+    """Return what keeps somebody from using a page."""
+    run = Axe().run(page, options={"resultTypes": ["violations"]})
+    found = cast("list[dict[str, Any]]", run.response["violations"])
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]

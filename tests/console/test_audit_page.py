@@ -8,10 +8,9 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
@@ -23,7 +22,7 @@ from console.audit_scenes import (
     an_empty_audit,
     marked,
 )
-from console.browsers import Desktop, desktop, fresh
+from console.browsers import SETTINGS, Desktop, barriers, desktop, fresh
 from interlock import settings
 from interlock.model.audit import Audit, Mark, MomentKind
 from interlock.server.markup.audit_document import html_report
@@ -36,11 +35,6 @@ AUDITS = {
     "long": a_long_audit,
     "empty": an_empty_audit,
 }
-SETTINGS = [
-    pytest.param(False, "light", id="light"),
-    pytest.param(False, "dark", id="dark"),
-    pytest.param(True, "light", id="phone"),
-]
 
 
 @pytest.fixture
@@ -97,11 +91,6 @@ def written(folder: Path, audit: Audit, name: str = "audit.html") -> Path:
     return path
 
 
-def findings(page: Page) -> list[str]:
-    response = cast("dict[str, Any]", Axe().run(page).response)
-    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in response["violations"]]
-
-
 _COLOURS = """() => {
   const { backgroundColor, color } = getComputedStyle(document.body);
   return [backgroundColor, color];
@@ -128,7 +117,7 @@ def test_the_file_asks_for_nothing_and_everybody_can_use_it(
             expect(opened.page.get_by_role("heading", level=1)).to_be_visible()
             assert set(opened.asked) == {path.as_uri()}
             assert (name, overhang(opened.page)) == (name, 0)
-            assert (name, findings(opened.page)) == (name, [])
+            assert (name, barriers(opened.page)) == (name, [])
 
 
 def test_the_file_says_what_the_console_says_without_a_script(browser: Browser, tmp_path: Path):
@@ -230,7 +219,7 @@ def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: P
         expect(opened.page.get_by_text("what it would have answered, had it been")).to_be_visible()
         for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other turns"):
             expect(opened.page.get_by_text(text).first).to_be_visible()
-        assert findings(opened.page) == []
+        assert barriers(opened.page) == []
 
 
 def test_of_loops_that_are_not_kept_it_does_not_promise_to_show_them():
@@ -275,7 +264,7 @@ def test_without_an_audit_the_page_says_how_to_make_one(ada: Desktop):
     expect(ada.page.locator("pre").first).to_have_text("interlock audit")
     expect(ada.page.get_by_text("nothing leaves this machine")).to_be_visible()
     expect(ada.page.locator("nav [aria-current]")).to_have_text("Audit")
-    assert findings(ada.page) == []
+    assert barriers(ada.page) == []
 
 
 def test_the_latest_audit_is_shown_and_others_are_listed(ada: Desktop, folder: AuditFolder):
@@ -420,7 +409,7 @@ def test_everybody_can_use_the_page(
 
             expect(opened.page.get_by_role("heading", level=1)).to_be_visible()
             assert (name, overhang(opened.page)) == (name, 0)
-            assert (name, findings(opened.page)) == (name, [])
+            assert (name, barriers(opened.page)) == (name, [])
             assert not {"\u202e", "\u2028", "\x1b"} & set(opened.page.content())
             assert opened.page.locator("img").count() == 0
         assert opened.complaints == []
