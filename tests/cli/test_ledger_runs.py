@@ -168,7 +168,7 @@ def test_the_whole_page_of_a_run_has_every_record(story: Story) -> None:
 
     assert shown[shown.index("Figures") :] == snapshot("""\
 Figures
-  policy   cbacd8a24a76047f
+  policy   572a5bfb5dadc264
   lines    +1 -1 in 1 file
   tools    command 1, edit 1
   tokens   60,000 in, 18,000 out
