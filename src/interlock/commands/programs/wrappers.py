@@ -276,7 +276,7 @@ def _line_option(
     """Return the shell line that the option at `index` carries, if it is such an option."""
     line = _option_value(argv, index, wrapper.line_options, values)
     text = argv[index].text
-    if line is None and text[:2] != "--" and f"-{text[-1:]}" in wrapper.line_options:
+    if line is None and text[:2] != "--" and f"-{text[-1]}" in wrapper.line_options:
         # `-lc`, where `-l` may have a value.
         line = next(iter(argv[index + 1 : index + 2]), None)
     if line is None or not wrapper.splits:
@@ -335,11 +335,10 @@ def _behind_dashes(
         if argv[index].text == "--":
             rest = argv[index + 1 :]
             return Inner(wrapper.remote, rest) if rest else None
-    for index in range(start, len(argv)):
-        line = _line_option(argv, index, wrapper, values)
-        if line is not None:
-            return Inner(wrapper.remote, line=line)
-    return None
+    options = (index for index in range(start, len(argv)) if argv[index].text[:1] == "-")
+    lines = (_line_option(argv, index, wrapper, values) for index in options)
+    line = next((line for line in lines if line is not None), None)
+    return None if line is None else Inner(wrapper.remote, line=line)
 
 
 def _is_assignment(text: str) -> bool:
