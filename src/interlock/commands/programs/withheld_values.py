@@ -14,7 +14,7 @@ from interlock.commands.shell.command import Command, Effect, EffectKind, Invoca
 from interlock.commands.shell.provenance import SECRET
 from interlock.commands.shell.words import Word
 
-LOADERS: Final = frozenset(("export", "env"))
+_LOADERS: Final = frozenset(("export", "env"))
 """Programs that make variables of the words they are given."""
 _COUNT: Final = "count"
 _COUNTS: Final = ("-c", "--count", "-q", "--quiet", "--silent", "-l", "--files-with-matches")
@@ -80,8 +80,20 @@ def without_handed_on(
     ]
 
 
-def is_loaded(word: Word) -> bool:
+def loads_variables(program: str, argv: Sequence[Word]) -> bool:
     """Whether a word stands for the lines of a file of variables, and is not the value of one."""
+    if program not in _LOADERS:
+        return False
+    # What stands behind the program that `env` runs is for that program.
+    words = takewhile(_is_for_env, argv[1:]) if program == "env" else argv
+    return any(map(_is_loaded, words))
+
+
+def _is_for_env(word: Word) -> bool:
+    return word.text[:1] == "-" or "=" in word.text or _is_loaded(word)
+
+
+def _is_loaded(word: Word) -> bool:
     return bool(word.labels & SECRET) and "=" not in word.text.partition("$")[0]
 
 
