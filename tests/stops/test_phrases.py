@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy.config.stop_section import SEED
-from interlock.policy.stops.phrases import mentioned, said
+from interlock.policy.stops.phrases import Late, mentioned, opening, said
 from stops.contexts import decided, points
 
 COMPLETE = ("task is complete",)
@@ -82,3 +84,19 @@ def test_a_phrase_inside_a_word_never_counts(before: str, behind: str, phrase: s
     assert said((phrase,), f"{before}{phrase} done") is None
     assert said((phrase,), f"so {phrase}{behind}") is None
     assert mentioned((phrase,), f"{before}{phrase}{behind}") is None
+
+
+def test_a_late_pattern_is_compiled_by_whoever_looks_for_it_first():
+    pattern = Late("b+", re.IGNORECASE)
+
+    assert vars(pattern).keys() == {"_given"}
+    assert pattern.search("aBb") is not None
+    assert pattern.match("aBb") is None
+    assert vars(pattern).keys() == {"_given", "search", "match"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "opens"), [("now run it", True), ("nowhere", False), ("and now", False)]
+)
+def test_an_opening_is_the_first_whole_words(sentence: str, opens: bool):
+    assert (opening("now").match(sentence) is not None) is opens
