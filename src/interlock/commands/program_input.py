@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock.commands.programs.program_tables import Program
+from interlock.commands.programs.withheld_values import withholds_values
 from interlock.commands.shell.command import Command, Redirect
 from interlock.commands.shell.provenance import (
     EMPTY,
@@ -24,9 +25,8 @@ _CREDENTIAL_WORDS: Final = (
     *("aws", "openai", "anthropic", "stripe"),
 )
 """What variables with a credential are called, or are called after."""
-_SEARCHES: Final = frozenset(("grep", "egrep", "fgrep", "rg"))
-_ONLY_TELLS: Final = ("-c", "-q", "--count", "--quiet", "--silent")
-"""Options with which they tell whether or how often, and show nothing."""
+_NO_FILE: Final = ""
+"""Of what flows in no name tells that names stand before values: only a count withholds these."""
 _PROMPTS: Final = {
     **dict.fromkeys("psql mysql mariadb pgcli mycli usql clickhouse-client".split(), 2),
     **dict.fromkeys("ssh mosh telnet sqlite3 duckdb mongosh mongo".split(), 1),
@@ -89,7 +89,7 @@ def shows(command: Command, known: Program) -> bool:
     """Whether a command prints what flows in, or picks the credentials out of it."""
     if known.shows:
         return True
-    if command.program in _SEARCHES and command.invocation.has(*_ONLY_TELLS):
+    if withholds_values(command.invocation, known, _NO_FILE):
         return False
     words = " ".join([word.text.lower() for word in command.argv[1:]])
     return any(word in words for word in _CREDENTIAL_WORDS)

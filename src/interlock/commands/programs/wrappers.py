@@ -335,10 +335,11 @@ def _behind_dashes(
         if argv[index].text == "--":
             rest = argv[index + 1 :]
             return Inner(wrapper.remote, rest) if rest else None
-    options = (index for index in range(start, len(argv)) if argv[index].text[:1] == "-")
-    lines = (_line_option(argv, index, wrapper, values) for index in options)
-    line = next((line for line in lines if line is not None), None)
-    return None if line is None else Inner(wrapper.remote, line=line)
+    for index in range(start, len(argv)):
+        line = _line_option(argv, index, wrapper, values) if argv[index].text[:1] == "-" else None
+        if line is not None:
+            return Inner(wrapper.remote, line=line)
+    return None
 
 
 def _is_assignment(text: str) -> bool:

@@ -44,13 +44,15 @@ _MAX_BOTH_WAYS: Final = 8
 _QUOTED_PARTS: Final = (
     r"(?s)\$'(?P<inside>(?:[^'\\]++|\\.)*+)'|'[^']*+'|\"(?:[^\"\\]++|\\.)*+\"|\\."
 )
+_WHERE_ONE_BEGINS: Final = r"(?:^|[;&|(){}]|\b(?:do|then|else)\b)[ \t]*+"
+"""What stands in front of a statement."""
 _BEFORE_A_GROUP: Final = (
-    r"(?m)((?:^|[;&|(){}]|\b(?:do|then|else)\b)[ \t]*+)"
+    rf"(?m)({_WHERE_ONE_BEGINS})"
     r"(time[ \t]++(?:-p[ \t]++)?(?=[({!]|(?:for|while|until|if|case|select)\b)"
     r"|coproc[ \t]++(?:\w++[ \t]++)?(?=\()|![ \t]++(?=\{\s))"
 )
 _COPROCESS: Final = (
-    r"(?m)((?:^|[;&|(){}]|\b(?:do|then|else)\b)[ \t]*+coproc[ \t]++(?:\w++[ \t]++)?\{)"
+    rf"(?m)({_WHERE_ONE_BEGINS}coproc[ \t]++(?:\w++[ \t]++)?\{{)"
     r"(\s{1,9})([^{}]{0,400}?)([;\s]{0,9}\})"
 )
 _DASH_BEFORE_BODY: Final = r"(?<=[ \t])-(?=[ \t]{1,9}<<(?!<))"
