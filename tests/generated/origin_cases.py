@@ -121,7 +121,7 @@ _OFFICIAL = (
     "flatpak remote-add flathub <scheme>flathub.org/repo/flathub.flatpakrepo",
     "helm install x oci://ghcr.io/a/b", "export PIP_INDEX_URL=<scheme>pypi.org<simple>",
     "export npm_config_registry=<scheme>registry.npmmirror.com", "export PIP_FIND_LINKS=./wheels",
-    "export GOPROXY=<scheme>goproxy.io,direct", "deno run <scheme>deno.land/std/welcome.ts",
+    "export GOPROXY=<scheme>goproxy.io,direct",
 )  # fmt: skip
 _OWN_BUSINESS = (
     "npx lighthouse https://stranger.example", "npx prettier src/a.ts", "npx tsc -p packages/a",

@@ -49,7 +49,7 @@ _OFFICIAL: Final = frozenset(
     "pypi.org pypi.python.org test.pypi.org files.pythonhosted.org pythonhosted.org"
     " download.pytorch.org data.pyg.org pypi.nvidia.com pypi.ngc.nvidia.com"
     " registry.npmjs.org registry.npmjs.com registry.yarnpkg.com registry.npmmirror.com npm.jsr.io"
-    " jsr.io deno.land rubygems.org index.rubygems.org crates.io index.crates.io static.crates.io"
+    " jsr.io rubygems.org index.rubygems.org crates.io index.crates.io static.crates.io"
     " proxy.golang.org sum.golang.org goproxy.io goproxy.cn golang.org go.dev gopkg.in"
     " google.golang.org go.uber.org honnef.co mvdan.cc k8s.io sigs.k8s.io gotest.tools go.etcd.io"
     " go.opentelemetry.io cloud.google.com modernc.org gorm.io gonum.org entgo.io goa.design"
