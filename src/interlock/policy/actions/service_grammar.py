@@ -91,10 +91,6 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     """Verbs that count behind a machine: `server stop`."""
     halted_nouns: frozenset[str] = frozenset()
     """What somebody else may be working on: machines and clusters of them."""
-    renewed_nouns: frozenset[str] = frozenset()
-    """What is made anew when it is needed: caches."""
-    renewing_verbs: frozenset[str] = frozenset()
-    """What may be done to those."""
     request_marks: tuple[str, ...] = ()
     """Parts of addresses that take something down without such a verb."""
     cmdlet_delete_verbs: frozenset[str] = frozenset()
@@ -102,6 +98,8 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     cmdlet_disable_verbs: frozenset[str] = frozenset()
     cmdlet_nouns: frozenset[str] = frozenset()
     """What may be removed or stopped there without harm, or is judged elsewhere."""
+    spared: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
+    """What may be done to things of a name, because it is put back at once."""
     groups: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
     """Reading words that are nouns of a program: `gcloud run`."""
     harmless: Mapping[str, frozenset[str]] = msgspec.field(
@@ -229,10 +227,9 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         return word in self.delete_verbs or word in self.disable_verbs or word in self.noun_verbs
 
     def _is_spared(self, verb: str | None, texts: Sequence[str]) -> bool:
-        """`cache flush` and `cache:clear` lose what is made anew when it is needed."""
-        return verb in self.renewing_verbs and not self.renewed_nouns.isdisjoint(
-            token for text in texts for token in _tokens(text)
-        )
+        """`cache:clear` loses what is made anew, `flags disable` turns what `enable` turns back."""
+        tokens = (token.rstrip("s") for text in texts for token in _tokens(text))
+        return verb is not None and any(verb in self.spared.get(each, ()) for each in tokens)
 
     def _is_worked_on(self, command: Command, texts: Sequence[str], index: int) -> bool:
         """`generate component delete-dialog`, `test --filter DeleteTests` delete nothing."""
