@@ -82,18 +82,25 @@ PolicyTraces = tuple[tuple[str | None, ...], tuple[FileTrace, ...]]
 def policy_traces() -> PolicyTraces:
     """Return all that the current policy hangs on: while it stays the same, so does the policy."""
     looked_for_by = (_current_folder(), *map(os.environ.get, _FOUND_BY))
-    user_file, folders = _looked_at(looked_for_by)
-    # Only whether it is there: git itself writes to it all the time.
-    roots = [_is_there(f"{folder}/.git") for folder in folders]
-    outermost = max((depth for depth, is_root in enumerate(roots) if is_root), default=0)
-    project = [file_trace(f"{folder}/{PROJECT_FILE}") for folder in folders[: outermost + 1]]
-    return looked_for_by, (file_trace(user_file), *roots, *project)
+    user_file, project_files, marks = _looked_at(looked_for_by)
+    project = [file_trace(each) for each in project_files]
+    # Where a project ends matters only where a policy stands; git itself writes there all the time.
+    roots = [_is_there(each) for each in marks] if any(project) else ()
+    return looked_for_by, (file_trace(user_file), *project, *roots)
 
 
 @lru_cache(_SHARED)
-def _looked_at(looked_for_by: Sequence[str | None]) -> tuple[str, tuple[str, ...]]:
+def _looked_at(
+    looked_for_by: Sequence[str | None],
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the user's file, and in each folder upwards the project's and what marks its root."""
     cwd = Path(looked_for_by[0] or "")
-    return str(current_user_file()), tuple(str(each).rstrip("/") for each in (cwd, *cwd.parents))
+    folders = (cwd, *cwd.parents)
+    return (
+        str(current_user_file()),
+        tuple(str(each / PROJECT_FILE) for each in folders),
+        tuple(str(each / ".git") for each in folders),
+    )
 
 
 def file_trace(file: str) -> FileTrace:
