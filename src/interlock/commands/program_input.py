@@ -9,6 +9,7 @@ from interlock.commands.programs.program_tables import Program
 from interlock.commands.programs.withheld_values import withholds_values
 from interlock.commands.shell.command import Command, Redirect
 from interlock.commands.shell.provenance import (
+    ARCHIVE,
     EMPTY,
     MANY,
     REMOTE,
@@ -82,7 +83,7 @@ def doubtful_sources(command: Command) -> list[Word]:
 
 
 def _is_unseen(stdin: Stream) -> bool:
-    return stdin.text is None and not stdin.labels & ~(STAND_IN | UNKNOWN_FILE)
+    return stdin.text is None and not stdin.labels & ~(STAND_IN | UNKNOWN_FILE | ARCHIVE)
 
 
 def shows(command: Command, known: Program) -> bool:

@@ -36,7 +36,15 @@ from interlock.commands.programs.scripts import (
 )
 from interlock.commands.shell.cmdlets import cmdlet_of, is_item, same_words
 from interlock.commands.shell.command import Command, Effect, EffectKind, Invocation
-from interlock.commands.shell.provenance import DECODED, MANY, PROCESS, REMOTE, UNSEEN, Stream
+from interlock.commands.shell.provenance import (
+    DECODED,
+    MANY,
+    PROCESS,
+    REMOTE,
+    UNSEEN,
+    Stream,
+    joined,
+)
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, combined, literal, unknown
 from interlock.commands.shell_builtins import BUILTINS
@@ -91,6 +99,8 @@ _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 _OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
 _NOT_SHOWN: Final = REMOTE | DECODED
 _ALL: Final = "*\n"
+_PRINTS: Final = frozenset(("-print", "-print0"))
+_PRINTS_NAMES: Final = r"%p(?:\\n|\\0|\s)?"
 _ARGUMENT_FILE: Final = frozenset(("-a", "--arg-file"))
 _ONLY_SHOWS: Final = frozenset(("--dry-run", "--dryrun"))
 """Options of GNU parallel in front of its command."""
@@ -176,6 +186,7 @@ def _filled(word: Word, placeholder: str, argument: Word) -> Word:
 def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
     """Follow each `-exec` with the found name standing for everything below the roots."""
     found = found_by(command)
+    printed: list[Stream] = []
     words = iter(command.argv)
     for word in words:
         if word.text in EXEC_FLAGS:
@@ -185,9 +196,14 @@ def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
                 argv = [_filled(word, "{}", below) for word in template]
                 if template and template[0].text == "{}":
                     argv[0] = below
-                simulation.run_words(argv, runner, scope, via="find")
-    ending = "\0" if "-print0" in command.invocation.flags else "\n"
-    return Stream(MANY, "".join([f"{word.text}{ending}" for word in found]), exact=False)
+                printed.append(simulation.run_words(argv, runner, scope, via="find"))
+        elif word.text == "-printf" and not re.fullmatch(_PRINTS_NAMES, next(words, word).text):
+            printed.append(UNSEEN)
+    if not printed or not _PRINTS.isdisjoint(command.invocation.flags):
+        ending = "\0" if "-print0" in command.invocation.flags else "\n"
+        printed.append(Stream(0, "".join([f"{word.text}{ending}" for word in found]), exact=False))
+    told = joined(printed)
+    return Stream(told.labels | MANY, told.text, exact=False)
 
 
 def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | None:

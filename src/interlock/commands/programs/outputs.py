@@ -60,6 +60,8 @@ _ORDERED: Final = re.compile(r"[a-z0-9]*")
 _SHORT_COUNT: Final = re.compile(r"-[0-9]{1,9}")
 _COUNT: Final = re.compile(r"([+-]?)([0-9]{1,9})")
 _FIRST_LINES: Final = "10"
+_TABLES_ONLY: Final = ("-s", "--schema-only", "-d", "--no-data", "--globals-only", "-g")
+"""With these a database is told as it is built, without what lies in it."""
 _CREDENTIAL: Final = re.compile(
     r"(?i)(?:\w*_)?(?:TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|(?:ACCESS|SECRET|PRIVATE)_KEY|CREDENTIALS?)"
 )
@@ -89,7 +91,7 @@ def output_of(run: Execution, known: Program) -> Stream:
 
 def _begins(run: Execution, verbs: Sequence[str]) -> bool:
     said = " ".join([*(word.text for word in run.operands[:_VERBS]), "$ "])
-    return any(said.startswith(f"{verb} ") for verb in verbs)
+    return any(said.startswith(f"{verb} ") for verb in verbs) or run.invocation.has(*verbs)
 
 
 def login_in(words: Sequence[Word]) -> int:
@@ -523,6 +525,7 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "part": _part,
     "processes": lambda _run: Stream(PROCESS),
     "endless": lambda _run: Stream(ENDLESS),
+    "database": lambda run: Stream(0 if run.invocation.has(*_TABLES_ONLY) else ARCHIVE),
     "backwards": partial(_computed, _backwards),
     "sorted": partial(_computed, _sorted),
     "without-repeats": partial(_computed, _without_repeats),

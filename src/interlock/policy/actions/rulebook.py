@@ -26,7 +26,8 @@ from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
 from interlock.policy.actions.service_requests import is_tried_out
 
-_QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
+_QUIET: Final = ("--help", "--dry-run", "--dryrun", "--dryRun", "--what-if", "--whatif")
+_HOW_TO: Final = frozenset(("-h", "-help"))
 _TELLS_OF_ITSELF: Final = frozenset(("--version", "-version"))
 """Words that ask for no more, where nothing else stands behind the program: `shutdown -h` halts."""
 _OPTION_WITH_VALUE: Final = re.compile(r"--[\w-]+=.")
@@ -393,9 +394,9 @@ def _quieted(command: Command, *, has_verb: bool) -> str:
     for flag in _QUIET:
         if flag in invocation.flags and not _is_switched_off(flag, command):
             return f"`{flag}` only shows what would happen"
-    if has_verb and command.argv[-1].text == "-h":
-        # Where it is a host, one stands behind it.
-        return "`-h` only tells how the verb is used"
+    if has_verb and (last := command.argv[-1].text) in _HOW_TO:
+        # Where `-h` is a host, one stands behind it.
+        return f"`{last}` only tells how the verb is used"
     if has_verb and is_tried_out(command):
         return "it speaks to an emulator on this machine"
     if len(command.argv) == 2 and command.argv[1].text in _TELLS_OF_ITSELF:

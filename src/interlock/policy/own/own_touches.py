@@ -244,7 +244,8 @@ class _Line:
             return False
         if following.frame.piped:
             return self._opened_from[index + 1]
-        has_printed = any(_PRINTED in word.text for word in following.argv[1:])
+        words = following.argv[1:]
+        has_printed = any(_PRINTED in each.text or each.labels & MANY for each in words)
         return has_printed and _shows_content(following)
 
     @cached_property
