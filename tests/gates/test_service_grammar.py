@@ -96,6 +96,8 @@ def test_what_a_service_is_asked_to_destroy_waits_for_a_person(line: str, rule: 
         pytest.param("velero restore describe x", id="noun-that-is-looked-at"),
         pytest.param("wp cache flush", id="made-anew"),
         pytest.param("dokku cache:clear", id="made-anew-colon"),
+        pytest.param("unleash features disable x", id="switched-back"),
+        pytest.param("liquibase rollbackSQL v1", id="tells-the-sql"),
         pytest.param("railway run seed", id="run-as-a-verb"),
         pytest.param("heroku releases:info v3", id="colon-and-reading"),
         pytest.param("restic stats --mode restore-size", id="harmless-here"),

@@ -145,6 +145,9 @@ time -p <line>
 /usr/bin/time -v <line>
 sudo <line>
 sudo -E <line>
+sudo --command-timeout 5 <line>
+_=x <line>
+_+=x <line>
 sudo -n -- <line>
 sudo -nu root <line>
 sudo -uroot <line>

@@ -58,7 +58,8 @@ def is_simple(line: str) -> bool:
             return False
         node = body
     name = node.named_children[0] if node.type == "command" else node
-    return name.type == "command_name" and tree.text(name) not in _BUILTINS
+    text = tree.text(name)
+    return name.type == "command_name" and text not in _BUILTINS and "=" not in text
 
 
 def _around(template: str) -> Rewrite:

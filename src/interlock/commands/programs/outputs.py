@@ -100,6 +100,12 @@ def login_in(words: Sequence[Word]) -> int:
     return LOGIN if any(map(_CREDENTIAL.fullmatch, names)) else 0
 
 
+def _fetched(run: Execution) -> Stream:
+    # What a shell completes with, a program prints by itself: `gh completion -s bash`.
+    own = any(word.text == "completion" for word in run.operands[:1])
+    return Stream(run.stdin.labels | (0 if own else REMOTE))
+
+
 def _environment(run: Execution) -> Stream:
     named = any(_CREDENTIAL.fullmatch(word.text) for word in run.operands)
     return Stream(LOGIN if named else 0 if run.operands else ENVIRON)
@@ -517,7 +523,7 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "base-name": _base_name,
     "bucket": _bucket,
     "history": lambda _run: Stream(SYSTEM_FILE),
-    "fetched": lambda run: Stream(run.stdin.labels | REMOTE),
+    "fetched": _fetched,
     "unseen": lambda _run: UNSEEN,
     "input": _input,
     "flow": lambda run: run.stdin,

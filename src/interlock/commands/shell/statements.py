@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from interlock.commands.shell.expansion import Expander
 
+_NO_PROGRAM: Final = re.compile(r"[^/=]+=|=\d*\Z")
+"""No program is called so: `_=x rm` sets a variable, whatever the grammar takes it for."""
 _REDIRECT_KINDS: Final = frozenset(("file_redirect", "herestring_redirect", "heredoc_redirect"))
 _MAX_SHOWN: Final = 20_000
 _MAX_ROUNDS: Final = 256
@@ -336,6 +338,8 @@ class Walker(ABC):
                 simple.argv += expander.words(child.children[0], last)
             elif child.is_named:
                 simple.argv += expander.words(child, last)
+        while simple.argv[1:] and _NO_PROGRAM.match(simple.argv[0].text):
+            del simple.argv[0]
         if redirect_nodes:
             own = expander.redirections(redirect_nodes, simple.text)
             simple.stdin = own.stdin
@@ -344,8 +348,15 @@ class Walker(ABC):
         if outer is not None:
             simple.redirects += outer.redirects
             simple.argv += outer.argv
-        for earlier in scope.with_doubts(expander.doubtful):
-            self._command(tree, node, earlier, frame)
+        # The shell reads `A= rm $A/b` with what was in A before; whoever wrote it may not.
+        meant = {
+            name: (value,)
+            for name, value in simple.assignments
+            if any(f"${name}" in word.text and not word.known for word in simple.argv)
+            and scope.variables.get(name) != value
+        }
+        for other in scope.with_doubts({**expander.doubtful, **meant}):
+            self._command(tree, node, other, frame)
         return self.invoke(simple, scope, frame)
 
     def _own_children(self, tree: Tree, node: Node, scope: Scope, frame: Frame) -> Sequence[Node]:

@@ -83,7 +83,7 @@ class Matcher:
         counts = rule.min_operands or rule.max_operands is not None
         conditions = (
             (rule.flags or rule.all_flags or rule.values, self._flags_fit),
-            (rule.printed or rule.bare or rule.via, self._surroundings_fit),
+            (rule.printed or rule.bare or rule.unfed or rule.via, self._surroundings_fit),
             (rule.operands or rule.last_operand or counts, self._operands_fit),
             (rule.words or rule.variables, self._words_fit),
             (rule.origins or rule.hosts or rule.unless_origins, self._origins_fit),
@@ -175,6 +175,8 @@ class Matcher:
         if rule.printed and not command.frame.printed:
             return False
         if rule.bare and len(command.argv) > 1:
+            return False
+        if rule.unfed and (command.frame.piped or command.frame.stdin != provenance.UNSEEN):
             return False
         return not rule.via or any(name in command.frame.via for name in rule.via)
 

@@ -41,6 +41,8 @@ _TYPED: Final = r"\btype[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z_]\w{0,60})"
 _ACTIONS: Final = frozenset(("action", "actions", "command", "commands", "operations"))
 """Where the address ends so, the type in the body is what is to be done."""
 _GIVEN: Final = r"\bpermission[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:admin|maintain|owner)"
+_TELLS_THE_SQL: Final = ("-sql", "SQL")
+"""How a verb ends that prints what it would ask of a database: `rollback-sql`, `rollbackSQL`."""
 _ADMINISTERS: Final = ("ctl", "adm", "admin")
 """How the names of programs end that rule over a service, whoever made it."""
 _POWER: Final = frozenset("off cycle reset down soft".split())
@@ -228,8 +230,12 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _is_spared(self, verb: str | None, texts: Sequence[str]) -> bool:
         """`cache:clear` loses what is made anew, `flags disable` turns what `enable` turns back."""
+        if verb is None:
+            return False
+        if texts[-1].endswith(_TELLS_THE_SQL):
+            return True
         tokens = (token.rstrip("s") for text in texts for token in _tokens(text))
-        return verb is not None and any(verb in self.spared.get(each, ()) for each in tokens)
+        return any(verb in self.spared.get(each, ()) for each in tokens)
 
     def _is_worked_on(self, command: Command, texts: Sequence[str], index: int) -> bool:
         """`generate component delete-dialog`, `test --filter DeleteTests` delete nothing."""
