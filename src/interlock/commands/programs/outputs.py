@@ -60,7 +60,7 @@ _ORDERED: Final = re.compile(r"[a-z0-9]*")
 _SHORT_COUNT: Final = re.compile(r"-[0-9]{1,9}")
 _COUNT: Final = re.compile(r"([+-]?)([0-9]{1,9})")
 _FIRST_LINES: Final = "10"
-_TABLES_ONLY: Final = ("-s", "--schema-only", "-d", "--no-data", "--globals-only", "-g")
+_TABLES_ONLY: Final = ("-s", "--schema-only", "--no-data", "--globals-only")
 """With these a database is told as it is built, without what lies in it."""
 _CREDENTIAL: Final = re.compile(
     r"(?i)(?:\w*_)?(?:TOKEN|SECRET|PASSWORD|PASSWD|PAT|API_?KEY|(?:ACCESS|SECRET|PRIVATE)_KEY|CREDENTIALS?)"
