@@ -24,6 +24,7 @@ from interlock.commands.programs.file_effects import (
     ASKS_BACK,
     EXEC_ENDS,
     EXEC_FLAGS,
+    FIND_OUTPUTS,
     found_by,
 )
 from interlock.commands.programs.program_tables import UNKNOWN_PROGRAM, Interpreter, Program
@@ -100,7 +101,8 @@ _OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
 _NOT_SHOWN: Final = REMOTE | DECODED
 _ALL: Final = "*\n"
 _PRINTS: Final = frozenset(("-print", "-print0"))
-_PRINTS_NAMES: Final = r"%p(?:\\n|\\0|\s)?"
+_PRINTS_NAMES: Final = re.compile(r"%p(?:\\n|\\0|\n)")
+_PRINTS_OTHERWISE: Final = FIND_OUTPUTS | {"-printf", "-ls"}
 _ARGUMENT_FILE: Final = frozenset(("-a", "--arg-file"))
 _ONLY_SHOWS: Final = frozenset(("--dry-run", "--dryrun"))
 """Options of GNU parallel in front of its command."""
@@ -196,8 +198,11 @@ def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
                 argv = [_filled(word, "{}", below) for word in template]
                 if template and template[0].text == "{}":
                     argv[0] = below
-                printed.append(simulation.run_words(argv, runner, scope, via="find"))
-        elif word.text == "-printf" and not re.fullmatch(_PRINTS_NAMES, next(words, word).text):
+                ran = simulation.run_words(argv, runner, scope, via="find")
+                # Names that are made of found ones lead elsewhere: `dirname {}`, `readlink {}`.
+                made = any("{}" in word.text for word in template)
+                printed.append(Stream(ran.labels) if made else ran)
+        elif word.text in _PRINTS_OTHERWISE and not _PRINTS_NAMES.fullmatch(next(words, word).text):
             printed.append(UNSEEN)
     if not printed or not _PRINTS.isdisjoint(command.invocation.flags):
         ending = "\0" if "-print0" in command.invocation.flags else "\n"

@@ -83,7 +83,7 @@ def output_of(run: Execution, known: Program) -> Stream:
         labels = _labels_of_operands(run) | run.stdin.labels
         return Stream((labels | PICKED) & ~ENVIRON)
     if known.prints_logins and _begins(run, known.prints_logins):
-        return Stream(LOGIN)
+        return Stream(LOGIN | OUTPUT_WAYS[known.prints](run).labels & SECRET)
     if known.prints_settings and _begins(run, known.prints_settings):
         return UNSEEN if run.invocation.has(*_PICKS_A_PART) else Stream(LOGIN)
     return OUTPUT_WAYS[known.prints](run)
@@ -100,8 +100,8 @@ def login_in(words: Sequence[Word]) -> int:
     return LOGIN if any(map(_CREDENTIAL.fullmatch, names)) else 0
 
 
-def _fetched(run: Execution) -> Stream:
-    # What a shell completes with, a program prints by itself: `gh completion -s bash`.
+def _forge(run: Execution) -> Stream:
+    # What a shell completes with, the program prints by itself: `gh completion -s bash`.
     own = any(word.text == "completion" for word in run.operands[:1])
     return Stream(run.stdin.labels | (0 if own else REMOTE))
 
@@ -523,7 +523,8 @@ OUTPUT_WAYS: Final[dict[str, Callable[[Execution], Stream]]] = {
     "base-name": _base_name,
     "bucket": _bucket,
     "history": lambda _run: Stream(SYSTEM_FILE),
-    "fetched": _fetched,
+    "fetched": lambda run: Stream(run.stdin.labels | REMOTE),
+    "forge": _forge,
     "unseen": lambda _run: UNSEEN,
     "input": _input,
     "flow": lambda run: run.stdin,

@@ -38,14 +38,14 @@ _KEEPS_TO_THE_FILE: Final = re.compile(
 _PUBLIC: Final = re.compile(
     r"\^\\?\(?(?:(?:(?:[A-Z0-9]+_)*(?:PORT|HOST|HOSTNAME|ENV|MODE|LEVEL|DEBUG|REGION|ZONE|VERSION|TZ|"
     r"TIMEZONE|LANG|LOCALE|TIMEOUT|ENABLED|DOMAIN|BUCKET|DRIVER|MODEL|PROVIDER|ENDPOINT)(?:\\?\||(?=\\?\)|=)))+\\?\)?="
-    r"|(?:(?:NEXT|NUXT|EXPO)_PUBLIC|VITE|REACT_APP|GATSBY|PUBLIC)_\w*).*"
+    r"|(?:(?:NEXT|NUXT|EXPO)_PUBLIC|VITE|REACT_APP|GATSBY|PUBLIC)_\w*)[^|]*"
 )
 """Names whose values are no secret: settings, and what every browser is sent."""
 _SED_PICKS: Final = re.compile(
     r"(?:s([/|,#@])(?P<cut>\^\w+=)(?:\.\*)?\1[^\\&]*\1|/(?P<kept>\^\w+=)(?:\.\*)?/)p"
 )
 _AWK_PICKS: Final = re.compile(r"\s*/(\^[^/]+=)/\s*(\{.*\})\s*", re.DOTALL)
-_AWK_READS_ON: Final = re.compile(r"\b(?:getline|system|RS|FS)\b")
+_AWK_READS_ON: Final = re.compile(r"\b(?:getline|system|RS|FS|ENVIRON)\b")
 _AWK_RULES: Final = re.compile(r"(?:[^{};\n]*\{[^{}]*\}[\s;]*)+")
 _AWK_TELLS_MORE: Final = re.compile(r"\$(?!1(?!\d))|\bprint\s*(?:[;}]|$)|\b(?:FS|getline|system)\b")
 
@@ -145,7 +145,8 @@ def _sed(invocation: Invocation) -> bool:
     if len(scripts) != 1:
         return False
     script = scripts[0].text
-    if invocation.has("-n") and (picked := _SED_PICKS.fullmatch(script)) is not None:
+    picked = _SED_PICKS.fullmatch(script)
+    if picked is not None and {"-n"} <= invocation.flags <= {"-n", "-e", "-E", "-r"}:
         return _PUBLIC.fullmatch(picked["cut"] or picked["kept"]) is not None
     return any(cuts.fullmatch(script) for cuts in (_CUTS_VALUE, _KEEPS_NAME))
 
@@ -157,7 +158,9 @@ def _compare(invocation: Invocation) -> bool:
 def _awk(invocation: Invocation) -> bool:
     divider = invocation.value("-F", "--field-separator")
     script = invocation.operands[0].text if invocation.operands else ""
-    if not invocation.has("-f") and (picked := _AWK_PICKS.fullmatch(script)) is not None:
+    picked = _AWK_PICKS.fullmatch(script)
+    settings = [word.text for word in invocation.operands[1:] if "=" in word.text]
+    if picked is not None and invocation.flags <= {"-F"} and not settings:
         pattern, action = picked.groups()
         is_one = "{" not in action[1:] and "}" not in action[:-1]
         if is_one and _PUBLIC.fullmatch(pattern) and not _AWK_READS_ON.search(action):

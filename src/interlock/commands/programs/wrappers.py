@@ -22,7 +22,6 @@ from interlock.commands.shell.provenance import UNSEEN
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, labels_of, literal, quoted, unknown
 
-_NAME_CHARS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 _LINE_OPTIONS: Final = frozenset(
     "-c -lc -e -q -x --command --cmd --exec --execute --run --shell --sh --wrap".split()
 )
@@ -343,10 +342,8 @@ def _behind_dashes(
 
 
 def _is_assignment(text: str) -> bool:
-    name, equals, _ = text.partition("=")
-    if name.startswith("BASH_FUNC_"):
-        return bool(equals)
-    return bool(equals) and bool(name) and not name[0].isdigit() and _NAME_CHARS.issuperset(name)
+    """Whether `env` sets a variable: it takes any name, `a-b` and `_` too."""
+    return text.find("=") > 0
 
 
 def surroundings(inner: Inner, program: str, scope: Scope, frame: Frame) -> tuple[Scope, Frame]:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from interlock.commands.shell.provenance import MANY, Stream
-from interlock.commands.shell.words import Word, combined, literal, unknown
+from interlock.commands.shell.words import Word, combined, literal
 from interlock.commands.values.allowance import Budget
 
 _GLOB_CHARS: Final = frozenset("*?[")
@@ -46,18 +45,6 @@ def piece_of(word: Word, *, quoted: bool) -> Piece:
     """Return the piece that a value is."""
     kind = Kind.QUOTED if quoted else Kind.EXPANDED
     return Piece(kind, word.text, word.known, word.labels, word.glob)
-
-
-def printed_word(printed: Stream, budget: Budget) -> Word:
-    """Return the value that what a command prints becomes."""
-    text = (printed.text or "").replace("\0", "").rstrip("\n")
-    if printed.labels & MANY and text and text.isprintable():
-        # One pattern stands for all the names that were found.
-        return Word(text, known=False, labels=printed.labels)
-    if printed.text is None or not printed.exact:
-        return unknown("$(…)", printed.labels)
-    budget.read(len(text))
-    return literal(text, printed.labels)
 
 
 def one_word(pieces: Iterable[Piece], budget: Budget) -> Word:

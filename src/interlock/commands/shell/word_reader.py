@@ -7,16 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from interlock.commands.shell.pieces import (
-    BREAK,
-    Kind,
-    Piece,
-    brace_expanded,
-    one_word,
-    piece_of,
-    printed_word,
-)
-from interlock.commands.shell.provenance import STAND_IN
+from interlock.commands.shell.pieces import BREAK, Kind, Piece, brace_expanded, one_word, piece_of
+from interlock.commands.shell.provenance import STAND_IN, Stream
 from interlock.commands.shell.scope import UNKNOWN_INDEX, UNSET, Function, Shell
 from interlock.commands.shell.words import (
     Word,
@@ -274,11 +266,20 @@ class WordReader:
 
     def _substituted(self, index: int, mode: Mode, found: list[Piece]) -> int:
         end, function = self._commands[index]
-        self._put(self._captured(function), index, end, mode, found)
+        self._put(
+            self._printed(self._shell.capture(function, self._shell.scope)), index, end, mode, found
+        )
         return end
 
-    def _captured(self, inside: Function | str) -> Word:
-        return printed_word(self._shell.capture(inside, self._shell.scope), self._shell.budget)
+    def _captured(self, text: str) -> Word:
+        return self._printed(self._shell.capture(text, self._shell.scope))
+
+    def _printed(self, printed: Stream) -> Word:
+        if printed.text is None or not printed.exact:
+            return unknown("$(…)", printed.labels)
+        text = printed.text.replace("\0", "").rstrip("\n")
+        self._shell.budget.read(len(text))
+        return literal(text, printed.labels)
 
     def _backquoted(self, index: int, end: int, mode: Mode, found: list[Piece]) -> int:
         if index in self._commands:

@@ -74,8 +74,6 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unk
     """Only without any word behind the program."""
     printed: bool = False
     """Only where the output is shown, not piped on or kept."""
-    unfed: bool = False
-    """Only where nothing flows in: what is typed there, nobody sees."""
 
     effect: EffectKind | None = None
     places: tuple[str, ...] = ()

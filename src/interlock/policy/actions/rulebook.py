@@ -26,7 +26,7 @@ from interlock.policy.actions.rule_packs import Pack, Rule
 from interlock.policy.actions.service_grammar import Grammar, Reading
 from interlock.policy.actions.service_requests import is_tried_out
 
-_QUIET: Final = ("--help", "--dry-run", "--dryrun", "--dryRun", "--what-if", "--whatif")
+_QUIET: Final = ("--help", "--dry-run", "--dryrun", "--what-if", "--whatif")
 _HOW_TO: Final = frozenset(("-h", "-help"))
 _TELLS_OF_ITSELF: Final = frozenset(("--version", "-version"))
 """Words that ask for no more, where nothing else stands behind the program: `shutdown -h` halts."""
@@ -83,7 +83,7 @@ class Matcher:
         counts = rule.min_operands or rule.max_operands is not None
         conditions = (
             (rule.flags or rule.all_flags or rule.values, self._flags_fit),
-            (rule.printed or rule.bare or rule.unfed or rule.via, self._surroundings_fit),
+            (rule.printed or rule.bare or rule.via, self._surroundings_fit),
             (rule.operands or rule.last_operand or counts, self._operands_fit),
             (rule.words or rule.variables, self._words_fit),
             (rule.origins or rule.hosts or rule.unless_origins, self._origins_fit),
@@ -175,8 +175,6 @@ class Matcher:
         if rule.printed and not command.frame.printed:
             return False
         if rule.bare and len(command.argv) > 1:
-            return False
-        if rule.unfed and (command.frame.piped or command.frame.stdin != provenance.UNSEEN):
             return False
         return not rule.via or any(name in command.frame.via for name in rule.via)
 
@@ -396,9 +394,10 @@ def _quieted(command: Command, *, has_verb: bool) -> str:
     for flag in _QUIET:
         if flag in invocation.flags and not _is_switched_off(flag, command):
             return f"`{flag}` only shows what would happen"
-    if has_verb and (last := command.argv[-1].text) in _HOW_TO:
-        # Where `-h` is a host, one stands behind it.
-        return f"`{last}` only tells how the verb is used"
+    *others, last = command.argv
+    if has_verb and last.text in _HOW_TO and others[-1].text[:1] != "-":
+        # Where `-h` is a host, one stands behind it; behind an option it may be a value.
+        return f"`{last.text}` only tells how the verb is used"
     if has_verb and is_tried_out(command):
         return "it speaks to an emulator on this machine"
     if len(command.argv) == 2 and command.argv[1].text in _TELLS_OF_ITSELF:

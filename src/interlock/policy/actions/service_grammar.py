@@ -41,8 +41,6 @@ _TYPED: Final = r"\btype[\"']?\s{0,9}[:=]\s{0,9}[\"']?([A-Za-z_]\w{0,60})"
 _ACTIONS: Final = frozenset(("action", "actions", "command", "commands", "operations"))
 """Where the address ends so, the type in the body is what is to be done."""
 _GIVEN: Final = r"\bpermission[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:admin|maintain|owner)"
-_TELLS_THE_SQL: Final = ("-sql", "SQL")
-"""How a verb ends that prints what it would ask of a database: `rollback-sql`, `rollbackSQL`."""
 _ADMINISTERS: Final = ("ctl", "adm", "admin")
 """How the names of programs end that rule over a service, whoever made it."""
 _POWER: Final = frozenset("off cycle reset down soft".split())
@@ -93,6 +91,14 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     """Verbs that count behind a machine: `server stop`."""
     halted_nouns: frozenset[str] = frozenset()
     """What somebody else may be working on: machines and clusters of them."""
+    renewed_nouns: frozenset[str] = frozenset()
+    """What is made anew when it is needed: caches."""
+    renewing_verbs: frozenset[str] = frozenset()
+    """What may be done to those."""
+    switched_nouns: frozenset[str] = frozenset()
+    """What is there to be switched on and off: flags of features."""
+    switching_verbs: frozenset[str] = frozenset()
+    """What that is called, right behind them."""
     request_marks: tuple[str, ...] = ()
     """Parts of addresses that take something down without such a verb."""
     cmdlet_delete_verbs: frozenset[str] = frozenset()
@@ -100,8 +106,6 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     cmdlet_disable_verbs: frozenset[str] = frozenset()
     cmdlet_nouns: frozenset[str] = frozenset()
     """What may be removed or stopped there without harm, or is judged elsewhere."""
-    spared: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
-    """What may be done to things of a name, because it is put back at once."""
     groups: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict[str, frozenset[str]])
     """Reading words that are nouns of a program: `gcloud run`."""
     harmless: Mapping[str, frozenset[str]] = msgspec.field(
@@ -230,12 +234,12 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
 
     def _is_spared(self, verb: str | None, texts: Sequence[str]) -> bool:
         """`cache:clear` loses what is made anew, `flags disable` turns what `enable` turns back."""
-        if verb is None:
-            return False
-        if texts[-1].endswith(_TELLS_THE_SQL):
+        before = "".join(texts[-2:-1]).lower()
+        if before in self.switched_nouns and texts[-1] in self.switching_verbs:
             return True
-        tokens = (token.rstrip("s") for text in texts for token in _tokens(text))
-        return any(verb in self.spared.get(each, ()) for each in tokens)
+        return verb in self.renewing_verbs and not self.renewed_nouns.isdisjoint(
+            token for text in texts for token in _tokens(text)
+        )
 
     def _is_worked_on(self, command: Command, texts: Sequence[str], index: int) -> bool:
         """`generate component delete-dialog`, `test --filter DeleteTests` delete nothing."""

@@ -244,8 +244,7 @@ class _Line:
             return False
         if following.frame.piped:
             return self._opened_from[index + 1]
-        words = following.argv[1:]
-        has_printed = any(_PRINTED in each.text or each.labels & MANY for each in words)
+        has_printed = any(_PRINTED in word.text for word in following.argv[1:])
         return has_printed and _shows_content(following)
 
     @cached_property
