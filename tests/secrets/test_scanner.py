@@ -277,3 +277,10 @@ def test_a_text_that_could_begin_too_much_is_one_credential():
 
     assert (match.start, match.end) == (0, len(text))
     assert SecretScanner(rules[:1]).scan(text) == []
+
+
+def test_the_bytes_of_a_key_are_found_and_those_of_a_picture_are_not():
+    numbers = ",".join(str(place * 151 % 256) for place in range(64))
+
+    assert SCANNER.scan(f"~/.config/solana/id.json: [{numbers}]")
+    assert SCANNER.scan(f"pixels: [{numbers}]") == []

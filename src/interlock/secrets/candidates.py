@@ -24,9 +24,10 @@ _SHORTEST_SAID = 8
 _LEAST_RANDOM_ENTROPY = 2.9
 _FEWEST_PART_BITS = -3.0
 _SHORTEST_DIGEST = 32
-# Identifiers as such, and those of OpenPGP keys.
+# Identifiers as such, those of OpenPGP keys, and those of chemical compounds.
 _PUBLIC_ID = re2.compile(
     r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|[0-9A-F]{16}|[0-9A-F]{40}"
+    r"|[A-Z]{14}-[A-Z]{10}-[A-Z]"
 )
 # How public keys begin in DER, in SSH's format and where they are issued to web pages.
 _PUBLIC_KEYS = tuple(
@@ -94,7 +95,8 @@ _CLOSING = (")", ",")
 
 
 # Examples of the standards and manuals that everybody copies: OAuth (RFC 5849, 6749, 6750), HTTP
-# (RFC 7617), WebSocket (RFC 6455), JSON Web Tokens (RFC 7519), AWS, Azure, Stripe. They are written
+# (RFC 7617), WebSocket (RFC 6455), JSON Web Tokens (RFC 7519), one-time passwords (RFC 6238), AES
+# (FIPS 197, SP 800-38A), AWS, Azure, Stripe, Google, Ethereum's test networks. They are written
 # backwards, so that nobody's scanner takes this file for a leak.
 _DOCUMENTED = frozenset(
     (
@@ -109,6 +111,12 @@ _DOCUMENTED = frozenset(
         " cd7pdz1TtjraDWjyLqH93Ce4_tset_ks 2Qflo4HgWlH2IiBvOJkikoQB_tset_ks AIWKlT2xQ5GX0FkOJ3vzGt"
         " YEKELPMAXEYCifRxPb/GNEDM7K/IMEFntUXrlaJw ==wDXhBG9hkLzE1LDbMHJJ3x"
         " ==wGMGoskeBHBK/rtOTPFZS1K/qt6I4zCrEVU2qFusFI6ZRSu05TFzUO1JXDCltEmlLPJwUqlFqcONx20Mdv8ybE"
+        " PXP3KPHEPD3YWSBJ ZOBXMTFGUFI4RZIWH3BRSWJJCEJVMDXH QJOQT3YGVBNGDZEGQJOQT3YGVBNGDZEG "
+        "==wJ/wIX76yQGacEsMyqnZIbMPyGGm8b4DboqTVuDn9Qn2ED5UDQ4+MLHEWIJDRV03vgC7A8N0bo+R/5fjDy6y2C "
+        "08ff2f4fb7d487eacfe5debc874bcab449ff832d4b6a4ab63e71a93ceb4790ca "
+        "08ff2f4fb7d487eacfe5debc874bcab449ff832d4b6a4ab63e71a93ceb4790cax0 "
+        "c3f4fc9088517fba6a2dea826151e7b2 "
+        "4ffd41903a0189d27d8016b370c253f11877d7580fea37b2eb17ac5101bed306"
     )[::-1].split()
 )
 
@@ -413,14 +421,18 @@ _HARMLESS_NAMES = tuple(
     "page nextpage next continuation cancel cancellation csrf xsrf sync cursor resume public"
     " primary foreign partition sort cache idempotency invalidation etag pad eos bos mask special"
     " stop unk dedup deduplication request sig host object index hot websocket publickey recv"
-    " badge.svg badge.svg?".split()
+    " badge.svg badge.svg? inchi".split()
 )
+
+_HARMLESS_PAGES = ("badge.svg",)
 
 
 def _is_harmless_name(candidate: Candidate) -> bool:
     before = candidate.text[max(0, candidate.key_start - 24) : candidate.key_start]
     name = candidate.text[candidate.key_start : candidate.start].lower()
-    return before.lower().rstrip("_-. ").endswith(_HARMLESS_NAMES) or "csrf" in name[:_NAME_OF]
+    # What stands before a question mark is the end of an address, and no part of a name.
+    words = _HARMLESS_PAGES if name.startswith("?") else _HARMLESS_NAMES
+    return before.lower().rstrip("_-. ").endswith(words) or "csrf" in name[:_NAME_OF]
 
 
 def _mixes(secret: str) -> bool:
@@ -473,7 +485,7 @@ _REFERENCES = tuple(
     " npm: git: git@ data: urn: sha1- sha256- sha256: sha384- sha512- sha512: md5: ./ ../ ~/ / \\\\"
     " c:\\ -- @/ mailto: rgb( var( app/ api/ $ansible $2a$ $2b$ $2y$ $argon2 $pbkdf2 pbkdf2 $1$ $5$"
     " $6$ {ssha} {sha} bcrypt scrypt: string. system. context. ctx. event. input. module. resource."
-    " each. random_ form. values. .values".split()
+    " each. random_ form. values. .values %24 %7b %3c".split()
 )
 
 _TEMPLATE_SIGNS = frozenset("$%:@?&*!{[(")

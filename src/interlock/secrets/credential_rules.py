@@ -175,19 +175,25 @@ _MEANS_NOTHING = (
 )
 _REST_OF_PLAIN_KEY = rf"(?:{_MEANS_NOTHING}|[_.\-](?i:{_MEANS_NOTHING}))?"
 
-_KEY_CLOSES = r"""\\{0,3}["'`]?\]?"""
+_KEY_CLOSES = r"""\\{0,3}["'`]?\]?(?:\[[A-Z0-9_]{0,12}\])?"""
 # Digits end the name of a type, as in `Option<u8>`: elsewhere it is a value that holds a `=`.
 _TYPE = r":[ \t]{0,2}[&A-Za-z][A-Za-z_&'<>\[\]|?.]{0,24}(?:[0-9]{1,2}[>\]?]{0,2})?[ \t]{0,2}="
 _OPERATOR = (
     r"[ \t]{0,8}(?:"
     + _TYPE
-    + r"|[ \t]string[ \t]?=|=>|:{1,3}=|\.=|={1,3}:?|\|\|=|\?\?=|\?=|:|<-)[ \t]{0,8}"
+    + r"|[ \t](?:string|(?i:as string))[ \t]?=|=>|:{1,3}=|\.=|"
+    + r"={1,3}:?|\|\|=|\?\?=|\?=|:|<-)[ \t]{0,8}"
     # What YAML says of a text before it begins.
     + r"(?:[|>][+-]?[ \t]{0,2}\n[ \t]{1,16}|!!str[ \t])?"
 )
-_ELEMENT = r"[\"']?[ \t]{0,2}(?:[A-Za-z:]{1,16}=\"[^\"<>]{0,80}\"[ \t]{0,2}){0,2}>"
+_ELEMENT = (
+    r"[\"']?[ \t]{0,2}(?:[A-Za-z:]{1,16}=\"[^\"<>]{0,80}\"[ \t]{0,2}){0,2}>"
+    r"(?:\s{0,24}<(?i:value|string)>)?"
+)
 _CALL = r"[ \t]?\([ \t]{0,2}"
-_PAIR = r"""["'`],[ \t]{0,4}"""
+_PAIR = r"""["'`],[ \t]{0,16}"""
+# Before its key a client is told for whom it works.
+_FIRST_ARGUMENT = r"""(?:["'`][^\s"'`]{1,40}["'`],[ \t]{0,4})?"""
 # A field of one plain word may stand between, such as `type = string`.
 _NAME_THEN_VALUE = (
     r"""["']?[ \t]{0,2}(?:[,{]|:[ \t]?\{)?\s{0,24}"""
@@ -218,8 +224,11 @@ _VALUE_IN_SINGLE_QUOTES = _VALUE_IN_DOUBLE_QUOTES.replace('"', "'")
 _VALUE_IN_BACKQUOTES = r"(?:[A-Za-z]*[^A-Za-z`\s][^`\s]*|[A-Za-z]{12,})"
 # The opening quotation mark is part of the group and is left out by whoever takes its span.
 _QUOTED_VALUE = (
-    rf'\\{{0,3}}"{{1,3}}{_VALUE_IN_DOUBLE_QUOTES}'
-    rf"|\\{{0,3}}'{{1,3}}{_VALUE_IN_SINGLE_QUOTES}"
+    rf'\\{{1,3}}"{{1,3}}{_VALUE_IN_DOUBLE_QUOTES}'
+    rf"|\\{{1,3}}'{{1,3}}{_VALUE_IN_SINGLE_QUOTES}"
+    # Where the mark that opens it is not escaped, one that is belongs to the value.
+    rf'|"{{1,3}}{_VALUE_IN_DOUBLE_QUOTES}(?:\\"[^"\\\s]+)*'
+    rf"|'{{1,3}}{_VALUE_IN_SINGLE_QUOTES}(?:\\'[^'\\\s]+)*"
     rf"|`{_VALUE_IN_BACKQUOTES}"
 )
 _BARE = r"""[^\s"'`<>(){}\[\],;|&\\]"""
@@ -232,7 +241,8 @@ _BARE_VALUE = (
 
 def _vendor_pattern(names: Sequence[str], value: str) -> str:
     """Return the pattern of a value that is a credential because of whose name it carries."""
-    assigned = rf"{_REST_OF_VENDOR_KEY}(?:{_ASSIGNS}|{_ELEMENT}|{_HANDS_OVER}){_SCHEME}{_OPENS}"
+    by_name = rf"{_ASSIGNS}|{_ELEMENT}|{_HANDS_OVER}{_FIRST_ARGUMENT}"
+    assigned = rf"{_REST_OF_VENDOR_KEY}(?:{by_name}){_SCHEME}{_OPENS}"
     said = rf"[A-Za-z0-9_. \-]{{0,16}}{_SAID}{_OPENS}"
     return rf"{_any_of(names)}(?:{assigned}|{said})(?P<{SECRET}>{value}){_END}"
 

@@ -59,7 +59,8 @@ _NOT_ITS_OWN: Final = frozenset(
     b" file path url uri endpoint host name names user username email length size count type"
     b" version revision rev branch tag ref expires expiry date time field class import from return"
     b" if in not and or with line test public certificate cert algorithm alg kid signature etag"
-    b" index row column model image build release serial thumbprint integrity".split()
+    b" index row column model image build release serial thumbprint integrity enc encrypted cipher"
+    b" ciphertext".split()
 )
 """What a value between may belong to instead."""
 

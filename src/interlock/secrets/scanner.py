@@ -13,7 +13,7 @@ from interlock.secrets.candidate_search import PatternSearch, Work, compiled, op
 from interlock.secrets.columns import ColumnSearch
 from interlock.secrets.credential_rules import Judge, SecretRule
 from interlock.secrets.proximity import NearSearch
-from interlock.secrets.transcription import text_as_bytes
+from interlock.secrets.transcription import ESCAPES, text_as_bytes, unescaped
 
 _SHORT_TEXT = 2048
 _SHORT_NAME = 64
@@ -61,7 +61,9 @@ class SecretScanner:
         self._rules = sorted(kept, key=lambda rule: rule.judge in _BESIDE_WORDS)
         self._searches = _OnFirstUse(self._search)
         self._least_lengths = _OnFirstUse(lambda index: self._rules[index].least_length)
-        keywords = sorted({keyword for rule in self._rules for keyword in rule.literals})
+        literals = {keyword for rule in self._rules for keyword in rule.literals}
+        keywords = sorted(literals.union(ESCAPES))
+        self._escapes = frozenset(map(keywords.index, ESCAPES))
         self._literals = LiteralSet(keywords)
         self._rules_of = _rules_by_keyword(self._rules, keywords)
         self._allowed = [_policy_pattern("allow", pattern) for pattern in allow]
@@ -91,9 +93,11 @@ class SecretScanner:
         keywords = self._literals.present(data)
         if not keywords and not self._own:
             return []
+        if not self._escapes.isdisjoint(keywords):
+            data = text_as_bytes(unescaped(text))
+            keywords = self._literals.present(data)
         rules: set[int] = set()
-        for keyword in keywords:
-            rules.update(self._rules_of[keyword])
+        rules.update(*map(self._rules_of.__getitem__, keywords))
         work = Work(len(data))
         fitting = sorted([index for index in rules if self._least_lengths[index] <= len(data)])
         found: list[SecretMatch] = []

@@ -1,4 +1,4 @@
-"""Words for credentials and signs of other scripts, in the letters that the rules are written in.
+"""Words and signs of other scripts, and escaped ones, in the letters the rules are written in.
 
 The rules look through one byte per character. A word of another script is put in as an English one
 of the same length, so that what is found stands where it stood.
@@ -58,6 +58,11 @@ _SIGNS: Final = {
     0x3000: " ",
     0x2026: ".",
 }
+ESCAPES: Final = ("%22", "\\u00")
+"""One of them stands in whatever has to be unescaped."""
+# A quotation mark in an address, with the colon behind a name, and a name with escaped letters.
+_QUOTE: Final = r"%22((?i:%3A))?"
+_NAME: Final = r"""(?<=["'])[\w-]*(?:\\u00[2-7][0-9A-Fa-f][\w-]*)+(?=["'][ \t]?:)"""
 
 
 def text_as_bytes(text: str) -> bytes:
@@ -74,3 +79,17 @@ def text_as_bytes(text: str) -> bytes:
 
 def _in_english(found: re.Match[str]) -> str:
     return _SPELT[found[1]] + (":" if found[2] else "")
+
+
+def unescaped(text: str) -> str:
+    """Return a text of the same length that holds names and their marks as they read."""
+    return re.sub(_NAME, _as_letters, re.sub(_QUOTE, _as_mark, text))
+
+
+def _as_mark(found: re.Match[str]) -> str:
+    return '\\\\"' + (" : " if found[1] else "")
+
+
+def _as_letters(found: re.Match[str]) -> str:
+    letters = re.sub(r"\\u(.{4})", lambda each: chr(int(each[1], 16)), found[0])
+    return letters.rjust(len(found[0]))
