@@ -52,6 +52,9 @@ TURKISH: Final = Language(
         (?:hâlâ|hala|halen) (?:çalışıyor|sürüyor|devam ediyor),
         (?:bitmesini|tamamlanmasını|sonucunu|sonuçları) bekliyorum
     """,
+    bound=r"""
+        [^ ,.;]+[ıiuü]nc[ae], [^ ,.;]+[dt][ıiuü]ğ[ıiuü]nd[ae], sonra, ardından, [^ ,.;]+m[ae]z
+    """,
     left=r"""
         kalan (?:adım|iş|görev|dosya|kısım|bölüm)[^ ,.;]*:?,
         geriye(?: sadece| yalnızca)? [^.;]+ kaldı, henüz [^.;]*(?:m[ae]d[ıi]|m[ae]m[ıi]ş|yok|değil),
@@ -106,6 +109,9 @@ VIETNAMESE: Final = Language(
         (?:đang )?chạy (?:ngầm|nền|ở nền|trong nền|dưới nền), vẫn đang (?:chạy|build|xử lý),
         (?:chờ|đợi) (?:kết quả|build|test|lệnh|quá trình)
     """,
+    bound=r"""
+        khi, sau đó, xong
+    """,
     left=r"""
         (?:còn lại|việc còn lại|phần còn lại)(?: là)?:?, chưa (?:làm|xong|hoàn thành|triển khai|kiểm
         tra|cập nhật|test|sửa), còn (?:thiếu|phải)
@@ -151,6 +157,9 @@ INDONESIAN: Final = Language(
         (?:berjalan|jalan|dijalankan) (?:sekarang |masih )?di (?:latar belakang|background),
         masih (?:berjalan|diproses), menunggu (?:hasil|build|tes|proses)
     """,
+    bound=r"""
+        setelah, begitu, saat, ketika, sesudah, (?:jika|kalau|bila) (?:sudah )?selesai
+    """,
     left=r"""
         (?:yang )?tersisa(?: adalah)?:?, belum (?:selesai|dikerjakan|dibuat|diuji|diperbarui
         |diperbaiki), sisanya, masih perlu, masih harus
@@ -186,8 +195,11 @@ ARABIC: Final = Language(
         (?:أنتظر|بانتظار|في انتظار) (?:ردك|ردكم|موافقتك|تأكيدك|قرارك), أنتظر, بانتظارك
     """,
     runs=r"""
-        (?:يعمل|تعمل|قيد التشغيل) (?:الآن )?في الخلفية,
+        (?:يعمل|تعمل|قيد التشغيل|جار|جارٍ|جاري|جارية|مستمر|مستمرة) (?:الآن )?في الخلفية,
         (?:لا يزال|لا تزال|ما زال|ما زالت) (?:يعمل|تعمل|قيد)
+    """,
+    bound=r"""
+        فور, عندما, بعد, حين, حالما, بمجرد, عند
     """,
     left=r"""
         (?:المتبقي|المتبقية|يتبقى|تبقى|بقي)(?: [^ ,.;]+)?:?, لم (?:يتم|تتم|تكتمل|يكتمل) [^.;]*بعد
@@ -220,6 +232,9 @@ HINDI: Final = Language(
     """,
     runs=r"""
         (?:बैकग्राउंड|पृष्ठभूमि) में (?:चल|जारी)[^ ,.;]*, अभी भी चल
+    """,
+    bound=r"""
+        जब, ही, पर, बाद, तब
     """,
     left=r"""
         (?:बाकी|शेष) (?:है|हैं|काम), अभी (?:बाकी|तक नहीं)[^.;]*
@@ -299,6 +314,9 @@ CHINESE: Final = Language(
         (?:正在|仍在|还在|在)后台(?:继续|持续)?(?:运行|执行|构建|进行|跑),
         后台(?:运行|执行)(?:中|着), (?:仍在|还在|正在)(?:运行|执行|构建)(?:中)?[。,.]?,
         等待(?:构建|测试|任务|运行|它|其|结果|编译|部署)
+    """,
+    bound=r"""
+        后, 後, 一旦, 等[^您你]
     """,
     left=rf"""
         (?:还|還|尚|仍|暂)(?:没有|沒有|没|沒|未)(?:开始|開始)?(?:做|完成|{_CHINESE_ACT}), (?:剩下
@@ -395,6 +413,9 @@ JAPANESE: Final = Language(
         (?:実行中|ビルド中|処理中)です, まだ(?:実行|動作|ビルド)中,
         (?:完了|終了|終わる)(?:する)?(?:の)?(?:を|まで)待ち
     """,
+    bound=r"""
+        たら, 次第, 後, 終わ, 完了, 待って
+    """,
     left=rf"""
         まだ[^。]*(?:ていません|ていない|未着手|残っています|残っている)[。]?$,
         未(?:着手|完了|対応|実装)(?:です|である|:), 残り(?:の作業|のタスク|作業|タスク)?は[^。]+
@@ -452,6 +473,9 @@ KOREAN: Final = Language(
     runs=r"""
         백그라운드에서 (?:계속 )?(?:실행|빌드|진행|동작|돌아|돌려), 아직 (?:실행|빌드|진행) 중,
         (?:실행|빌드) 중입니다, (?:끝날|완료될|종료될) 때까지
+    """,
+    bound=r"""
+        (?:나|되|료되|오|치|리)면, 후, 때, 즉시, 대로
     """,
     left=rf"""
         남아 ?있습니다[.]?$, 아직 [^.]*(?:않았습니다|못했습니다|안 했습니다|남았),

@@ -72,6 +72,10 @@ GERMAN: Final = Language(
         warte(?:n)? auf (?:das ende|den build|die tests|das ergebnis|den lauf|den abschluss),
         warte(?:n)?\x2c? bis (?:der|die|das|es|er|sie)
     """,
+    bound=rf"""
+        sobald, wenn (?:der|die|das|es|er|sie|alles){FEW} (?:ist|sind|hat|haben|endet|meldet), nach
+        (?:dem |deren |dessen )?(?:ende|abschluss|ablauf), (?:danach|anschließend)
+    """,
     left=r"""
         noch offen(?: ist| sind)?:?, (?:steht|stehen)(?: jetzt)? noch aus,
         noch zu (?:tun|erledigen|machen), noch nicht (?:erledigt|umgesetzt|implementiert|fertig
@@ -136,6 +140,10 @@ FRENCH: Final = Language(
         attends (?:la fin|que le|que la|que les|qu'il|qu'elle|qu'ils|le résultat|les résultats),
         attendre (?:la fin|que le|que la|que les)
     """,
+    bound=r"""
+        dès (?:que|qu'(?:il|elle|ils|elles)|la fin), une fois, quand, lorsque?, lorsqu'(?:il|elle),
+        à la fin, après, ensuite, à ce moment-là
+    """,
     left=r"""
         restent (?:encore |donc |juste |maintenant )*à [^ ,.;]+(?:er|ir|re), (?:pas|n'ont pas)
         encore (?:été )?(?:fait|commenc|implément|terminé|testé|migré|écrit|traité|corrigé)[^ ,.;]*,
@@ -188,8 +196,12 @@ SPANISH: Final = Language(
         |ejecuten|corra|corran) en segundo plano, (?:se está ejecutando|se están ejecutando|sigue
         ejecutándose|siguen ejecutándose|está corriendo|están corriendo|corre|corren|se ejecuta|se
         ejecutan) (?:ahora |aún |todavía )*en segundo plano, (?:sigue|siguen) (?:ejecutándose
-        |corriendo|en ejecución|en curso), (?:iniciado|iniciada|lanzado|lanzada) en segundo plano,
+        |en marcha|corriendo|en ejecución|en curso), (?:iniciado|iniciada|lanzado|lanzada) en segundo plano,
         (?:espero|esperar|esperaré) (?:a que|el resultado|los resultados)
+    """,
+    bound=r"""
+        cuando, en cuanto, una vez, tan pronto como, al (?:terminar|acabar|finalizar), tras,
+        después, entonces
     """,
     left=r"""
         pendientes? ?:, quedan? pendientes?, (?:todavía|aún) no (?:está|están|se ha|se han|he|hemos)
@@ -246,6 +258,9 @@ PORTUGUESE: Final = Language(
         andamento), (?:iniciado|iniciada) em segundo plano, (?:aguardar|aguardo|esperar|espero) (?:o
         término|a conclusão|o resultado|que o|que a)
     """,
+    bound=r"""
+        quando, assim que, logo que, depois, após, ao (?:terminar|acabar|final|concluir|término)
+    """,
     left=r"""
         ainda não (?:foi|foram|está|estão|fiz|implementei|comecei|terminei|testei), pendentes? ?:,
         (?:falta|faltam|resta|restam) [^ ,.;]+(?:ar|er|ir)
@@ -290,11 +305,14 @@ ITALIAN: Final = Language(
         in attesa di una tua, attendo
     """,
     runs=rf"""
-        (?:lascio|lascerò|lasciamo){FEW} (?:in esecuzione|girare|andare){FEW} in background, (?:è in
-        esecuzione|sono in esecuzione|gira|girano|sta girando|stanno girando)
+        (?:lascio|lascerò|lasciamo){FEW} (?:in esecuzione|girare|andare){FEW} in background, (?:(?:è
+        |sono) in (?:esecuzione|corso)|gira|girano|sta girando|stanno girando)
         (?:ora |ancora |adesso )*in background, (?:è ancora|sono ancora) in (?:esecuzione|corso),
         (?:avviato|avviata) in background, (?:attendo|aspetto|attendere|aspettare) (?:che|la fine|il
         risultato|il completamento)
+    """,
+    bound=r"""
+        quando, (?:non )?appena, una volta, al termine, alla fine, dopo, poi
     """,
     left=r"""
         non (?:ho|è|sono) ancora [^ ,.;]+, ancora da (?:fare|scrivere|testare|aggiornare|completare)
@@ -334,6 +352,9 @@ DUTCH: Final = Language(
         |doordraaien), (?:draait|draaien|loopt|lopen) (?:nu |nog |steeds |momenteel )*op de
         achtergrond, (?:draait|draaien|loopt|lopen) nog(?: steeds)?, op de achtergrond gestart,
         wacht(?:en)? (?:tot (?:de|het)|op het resultaat|op de build|op de tests)
+    """,
+    bound=rf"""
+        zodra, wanneer, als (?:het|hij|ze|de|alles){FEW} klaar, na (?:afloop|het einde), daarna
     """,
     left=r"""
         nog niet (?:gedaan|af|klaar|geïmplementeerd|getest|aangepast|begonnen), nog te doen,
@@ -397,6 +418,9 @@ RUSSIAN: Final = Language(
         еще|ещё|еще) (?:работает|работают|выполняется|выполняются|идёт|идет), (?:жду|подожду|ожидаю
         |дождусь) (?:завершения|окончания|результата|результатов|пока)
     """,
+    bound=r"""
+        когда, как только, после, по (?:завершении|окончании), потом, затем
+    """,
     left=r"""
         осталось(?: [^ ,.:;]+)?:, (?:ещё|еще|пока) не (?:готов|сдела|реализова|нача|трога|обновл
         |провер|добавл|напис|перенес)[^ ,.;]*, (?:ещё|еще) (?:нужно|надо|предстоит|предстоят),
@@ -443,6 +467,9 @@ UKRAINIAN: Final = Language(
         фоні, (?:ще|досі|все ще) (?:працює|працюють|виконується|виконуються|триває),
         чекаю (?:завершення|результату|поки)
     """,
+    bound=r"""
+        коли, щойно, як тільки, після, по (?:завершенні|закінченні), потім
+    """,
     left=r"""
         (?:залишилося|залишилось|лишилося|лишилось)(?: [^ ,.;]+)?:, залишилося [^ ,.;]+ти,
         залишилось [^ ,.;]+ти, ще не (?:готов|зробл|реаліз|почат|оновл|переві|додан)[^ ,.;]*,
@@ -486,6 +513,9 @@ POLISH: Final = Language(
         (?:działa|działają|trwa|trwają|wykonuje się|uruchomiony|uruchomione)
         (?:teraz |nadal |wciąż )*w tle, (?:nadal|wciąż) (?:działa|działają|trwa|trwają),
         czekam(?:,)? aż, czekam na (?:zakończenie|wynik|wyniki|koniec)
+    """,
+    bound=r"""
+        gdy, kiedy, jak tylko, po (?:zakończeniu|tym), potem, wtedy
     """,
     left=r"""
         (?:pozostało|pozostaje|zostało|zostaje)(?: jeszcze)?(?: do zrobienia)?:, (?:pozostało
