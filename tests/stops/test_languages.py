@@ -46,6 +46,12 @@ def test_an_act_that_is_bound_to_the_end_of_something_waits_for_it(bound: str, b
     assert goes_on(beside)
 
 
+@pytest.mark.parametrize(("cut", "whole"), pairs("cut_and_whole"))
+def test_a_word_that_needs_another_one_is_not_the_last(cut: str, whole: str) -> None:
+    assert goes_on(cut)
+    assert not goes_on(whole)
+
+
 @pytest.mark.parametrize(("patience", "request_"), pairs("patience_and_request"))
 def test_whoever_asks_for_patience_asks_for_nothing_else(patience: str, request_: str) -> None:
     assert goes_on(patience)

@@ -105,6 +105,10 @@ HALVES = [
     ("The server checks it first, and on the client we", "The server checks it first, as we do"),
     ("The old entry of the cache stays until", "The old entry of the cache stays"),
     ('{"path": "a.ts", "new": "const port = Number(', '{"path": "a.ts", "new": "const port"}'),
+    ("Here:\n\n```python\nself.hits +=", "Here:\n\n```python\nself.hits += 1"),
+    ("# Log\n\n## Facts\nIt fell.\n\n## Root cause", "# Log\n\n## Facts\nIt fell.\n\n## All done"),
+    ("# Log\n\n## Facts\nIt fell.\n\n## Root cause", "It fell.\n\n## Root cause"),
+    ("# Log\n\n## Facts\nIt fell.\n\n## Root cause", "# Log\n\n## Facts\nIt fell.\n\n## 2 of 2"),
     ('{"path": "a.ts", "new": "const port = Number(', "{name} stands for the name of the port"),
 ]
 
@@ -157,6 +161,7 @@ CALLS = [
     ("error[E0382]: moved\n  --> a.rs:1:2\n12 | let n;", "error: is what\nit begins with now."),
     ("2024-05-01 10:11:12 up\n[INFO] ready", "2024-05-01 is the date\nof the release."),
     ("<tool_use>\n<name>ls</name>\n</tool_use>", "It ends with `</tool_use>`, as it should."),
+    ('<function_calls>\n<invoke name="ls">\n</invoke>', "It ends with `</invoke>`."),
     ('{"tool": "search", "args": {"query": "x"}}', '{"tool": "search", "verdict": "too slow"}'),
     (
         '```json\n{"name": "ls", "parameters": {}}\n```',

@@ -196,8 +196,8 @@ SPANISH: Final = Language(
         |ejecuten|corra|corran) en segundo plano, (?:se está ejecutando|se están ejecutando|sigue
         ejecutándose|siguen ejecutándose|está corriendo|están corriendo|corre|corren|se ejecuta|se
         ejecutan) (?:ahora |aún |todavía )*en segundo plano, (?:sigue|siguen) (?:ejecutándose
-        |en marcha|corriendo|en ejecución|en curso), (?:iniciado|iniciada|lanzado|lanzada) en segundo plano,
-        (?:espero|esperar|esperaré) (?:a que|el resultado|los resultados)
+        |en marcha|corriendo|en ejecución|en curso), (?:iniciado|iniciada|lanzado|lanzada) en
+        segundo plano, (?:espero|esperar|esperaré) (?:a que|el resultado|los resultados)
     """,
     bound=r"""
         cuando, en cuanto, una vez, tan pronto como, al (?:terminar|acabar|finalizar), tras,
