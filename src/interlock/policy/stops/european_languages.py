@@ -24,22 +24,22 @@ GERMAN: Final = Language(
         {_GERMAN_ACTS}(?: (?:das|es|sie|ihn|mir|mich|dies))? (?:nun|jetzt|als nächstes|zuerst|dann
         |noch|kurz|erst|gleich|sofort|mir|mich), (?:jetzt|nun|als nächstes|zuerst|dann|zunächst
         |anschließend|danach) (?:werde|muss|{_GERMAN_ACTS}) (?:ich|wir), (?:schauen|sehen|prüfen
-        |testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den), ich (?:fange|beginne|starte) mit,
-        ich [^ ,.;]+e (?:jetzt|nun|gleich|zuerst|als nächstes), (?:als nächstes|danach|jetzt|nun
-        |dann) (?:kommt|kommen|folgt|folgen|steht|stehen|fehlt|fehlen), (?:der rest|die (?:übrigen
+        |testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den), ich (?:fange|beginne|starte) mit, ich
+        [^ ,.;]+e (?:jetzt|nun|gleich|zuerst|als nächstes), (?:als nächstes|danach|jetzt|nun|dann)
+        (?:kommt|kommen|folgt|folgen|steht|stehen|fehlt|fehlen), (?:der rest|die (?:übrigen
         |restlichen|anderen|nächsten)){FEW} folg(?:t|en), es fehl(?:t|en) (?:nur |jetzt )?noch,
-        bleib(?:t|en) (?:nur |jetzt )?noch, ich lasse(?: (?:den|die|das|es
-        |sie)(?: [^ ,.;]+)?)? (?:jetzt|nun|zuerst|gleich|kurz) (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen,
-        (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{FEW} (?:durch)?laufen,
-        nächster schritt:, ^(?:dann |also )?weiter (?:mit|geht|im), ich mache{FEW} weiter,
-        ich fahre{FEW} fort, ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide|zuerst|es|sie|ihn),
-        ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)* (?:nach|ein|um|aus
-        |hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$, (?:die|das|den|es|sie
-        |ihn|beide|alle) (?:{_GERMAN_ACTS}|[^ ,.;]+[^ ,.;bdt]e) ich (?:jetzt|nun|gleich|sofort|als
-        nächstes), (?:jetzt|nun|als nächstes|zuerst|danach)(?: nur)?(?: noch)? (?:die|das|den|alle
-        |einen|eine|ein|code|beide) (?:[^ .;:]+ )*[^ .;:]+en[.:]?$,
-        ich bin (?:jetzt |gerade |noch )*(?:dabei\x2c|am),
-        (?:machen|fangen|gehen) wir (?:mit|jetzt|nun|weiter)
+        bleib(?:t|en) (?:nur |jetzt )?noch, ich lasse(?: (?:den|die|das|es|sie)(?: [^ ,.;]+)?)?
+        (?:jetzt|nun|zuerst|gleich|kurz) (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen, (?:jetzt|nun|als
+        nächstes|zuerst|dann|danach|anschließend) lasse ich{FEW} (?:durch)?laufen, (?:als nächstes
+        |zunächst) [^ ,.;]+e ich, nächster schritt:, ^(?:dann |also )?weiter (?:mit|geht|im), ich
+        mache{FEW} weiter, ich fahre{FEW} fort, ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide
+        |zuerst|es|sie|ihn), ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)*
+        (?:nach|ein|um|aus|hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$,
+        (?:die|das|den|es|sie|ihn|beide|alle) (?:{_GERMAN_ACTS}|[^ ,.;]+[^ ,.;bdt]e) ich (?:jetzt
+        |nun|gleich|sofort|als nächstes), (?:jetzt|nun|als nächstes|zuerst|danach)(?: nur)?(?:
+        noch)? (?:die|das|den|alle|einen|eine|ein|code|beide) (?:[^ .;:]+ )*[^ .;:]+en[.:]?$, ich
+        bin (?:jetzt |gerade |noch )*(?:dabei\x2c|am), (?:machen|fangen|gehen) wir (?:mit|jetzt|nun
+        |weiter)
     """,
     ends=r"""
         einreichen, ich reiche, abgeben, ich gebe, abschließen, ich schließe, beenden, ich beende,
@@ -47,8 +47,8 @@ GERMAN: Final = Language(
     """,
     denies=r"""
         erklären, warten, warte, hinweisen, sagen, nicht, bitten, bitte, merken, empfehlen, freuen,
-        nichts, ich (?:habe|hätte|würde|denke|glaube|finde|bleibe|meine|hoffe|empfehle|sehe keine),
-        ^wenn, ^falls, ^sobald
+        nichts, (?:als nächstes|zunächst) (?:habe|hätte|würde|sehe) ich, ich (?:habe|hätte|würde
+        |denke|glaube|finde|bleibe|meine|hoffe|empfehle|sehe keine), ^wenn, ^falls, ^sobald
     """,
     requests=r"""
         soll ich, sollen wir, möchtest du, möchten sie, sag mir, sagen sie mir, gib mir bescheid,
@@ -147,7 +147,8 @@ FRENCH: Final = Language(
     left=r"""
         restent (?:encore |donc |juste |maintenant )*à [^ ,.;]+(?:er|ir|re), (?:pas|n'ont pas)
         encore (?:été )?(?:fait|commenc|implément|terminé|testé|migré|écrit|traité|corrigé)[^ ,.;]*,
-        encore à faire, il manque encore, reste à faire ?:
+        encore à faire, il manque encore, il reste (?:encore )?(?:les|ces|deux|trois|quatre|\d+),
+        reste à faire ?:
     """,
     remarks=r"""
         ^(?:cela|ceci|ça|cette|ensuite|puis|après|ainsi)
@@ -263,7 +264,7 @@ PORTUGUESE: Final = Language(
     """,
     left=r"""
         ainda não (?:foi|foram|está|estão|fiz|implementei|comecei|terminei|testei), pendentes? ?:,
-        (?:falta|faltam|resta|restam) [^ ,.;]+(?:ar|er|ir)
+        (?:falta|faltam|resta|restam) [^ ,.;]+(?:ar|er|ir), ^restam
     """,
     remarks=r"""
         ^(?:isso|isto|assim|depois|em seguida|com isso)
@@ -271,17 +272,18 @@ PORTUGUESE: Final = Language(
 )
 ITALIAN: Final = Language(
     announces=r"""
-        ^(?:ora )?(?:continuo|proseguo) con, ^passo (?:ora )?(?:al|alla|ai|alle), lasciami,
-        mi lasci, procedo a, procedo con, devo ora, devo ancora, ora devo, sto per, (?:ora|adesso
-        |poi|prima|quindi|successivamente)(?:,)? (?:eseguo|verifico|controllo|correggo|creo|modifico
-        |leggo|apro|provo|aggiungo|aggiorno|installo|cerco|avvio|lancio|passo|eseguirò|verificherò
-        |controllerò|correggerò|creerò), vado a, (?:eseguirò|verificherò|controllerò|correggerò
-        |creerò|modificherò|leggerò|aprirò|proverò|aggiungerò|aggiornerò|installerò|cercherò
-        |avvierò), (?:manca|mancano|resta|restano) (?:ancora|solo|da), ora tocca,
-        ^(?:ora )?(?:comincio|inizio|cominciando|iniziando|parto|passo) (?:da|dal|dalla|con|a|ai),
-        ^(?:ora |poi |lo |la )?[^ ,.;]+[ei]rò, ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo
-        |modifico|leggo|apro|aggiungo|aggiorno|installo), sto [^ ,.;]+ndo, (?:ora|adesso|poi
-        |prima)(?:,)? (?:implemento|scrivo|rimuovo|sistemo|rilancio|sposto|sostituisco)
+        ^(?:ora )?(?:continuo|proseguo) con, ^passo (?:ora )?(?:al|alla|ai|alle), lasciami, mi
+        lasci, procedo (?:subito |ora |quindi )?(?:a|con|alla), (?:inizio|comincio|parto|passo)
+        subito, devo ora, devo ancora, ora devo, sto per, (?:ora|adesso|poi|prima|quindi
+        |successivamente)(?:,)? (?:eseguo|verifico|controllo|correggo|creo|modifico|leggo|apro|provo
+        |aggiungo|aggiorno|installo|cerco|avvio|lancio|passo|eseguirò|verificherò|controllerò
+        |correggerò|creerò), vado a, (?:eseguirò|verificherò|controllerò|correggerò|creerò
+        |modificherò|leggerò|aprirò|proverò|aggiungerò|aggiornerò|installerò|cercherò|avvierò),
+        (?:manca|mancano|resta|restano) (?:ancora|solo|da), ora tocca, ^(?:ora )?(?:comincio|inizio
+        |cominciando|iniziando|parto|passo) (?:da|dal|dalla|con|a|ai), ^(?:ora |poi |lo |la
+        )?[^ ,.;]+[ei]rò, ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo|modifico|leggo|apro
+        |aggiungo|aggiorno|installo), sto [^ ,.;]+ndo, (?:ora|adesso|poi|prima)(?:,)? (?:implemento
+        |scrivo|rimuovo|sistemo|rilancio|sposto|sostituisco)
     """,
     ends=r"""
         inviare la (?:risposta|soluzione), invio la (?:risposta|soluzione), consegnare, consegno,
@@ -315,7 +317,8 @@ ITALIAN: Final = Language(
         quando, (?:non )?appena, una volta, al termine, alla fine, dopo, poi
     """,
     left=r"""
-        non (?:ho|è|sono) ancora [^ ,.;]+, ancora da (?:fare|scrivere|testare|aggiornare|completare)
+        non (?:ho|è|sono) ancora [^ ,.;]+, ^(?:ne )?(?:restano|rimangono), ancora da (?:fare
+        |scrivere|testare|aggiornare|completare)
     """,
     remarks=r"""
         ^(?:questo|così|poi|dopo|in questo modo)
@@ -323,12 +326,13 @@ ITALIAN: Final = Language(
 )
 DUTCH: Final = Language(
     announces=r"""
-        ik ga, nu nog, rest nog, ^(?:en )?daarna (?:de|het), volgende stap:,
-        nu (?:is|zijn|komt|komen) (?:de|het), ik (?:begin|start|werk|pas|maak|controleer|test|voeg
-        |draai) (?:nu|eerst|met|de|het|dit|dat|verder), ik zal nu, ik zal eerst, ik zal de,
-        ik zal het, ik moet nog, ik moet nu, laat me (?:eerst|nu|de|het|even|dit|dat|dan|kijken
-        |controleren|testen|beginnen), (?:nu|eerst|daarna|vervolgens|dan) (?:voer|controleer|start
-        |open|lees|schrijf|test|maak|wijzig|zoek|installeer|verwijder|ga|pas|voeg|werk|bekijk) ik
+        ik ga, nu nog, rest nog, ^nog [^ ,.;]+(?: [^ ,.;]+)? te gaan, ^(?:en )?daarna (?:de|het),
+        volgende stap:, nu (?:is|zijn|komt|komen) (?:de|het), ik (?:begin|start|werk|pas|maak
+        |controleer|test|voeg|draai) (?:nu|eerst|met|de|het|dit|dat|verder), ik zal nu, ik zal
+        eerst, ik zal de, ik zal het, ik moet nog, ik moet nu, laat me (?:eerst|nu|de|het|even|dit
+        |dat|dan|kijken|controleren|testen|beginnen), (?:nu|eerst|daarna|vervolgens|dan) (?:voer
+        |controleer|start|open|lees|schrijf|test|maak|wijzig|zoek|installeer|verwijder|ga|pas|voeg
+        |werk|bekijk) ik
     """,
     ends=r"""
         indienen, ik dien, inleveren, ik lever, afronden, ik rond, afsluiten, ik sluit, samenvatten,
@@ -381,6 +385,7 @@ RUSSIAN: Final = Language(
         |ню|рю|еду|йду|юсь|усь), (?:осталось|остаётся) (?:только |лишь )?[^ ,.;]+(?:ть|ти|чь|ться),
         ^(?:теперь |сейчас |затем )?[^ ,.;]{{2,}}(?:аю|яю|(?:ир|из|ьз|мен|проб|рис)ую|жу|шу|щу|лю|ню
         |рю|еду|йду|юсь|усь), [^ ,.;]{{2,}}(?:аю|яю)[.!]*$, перехожу к, приступаю к,
+        продолжаю, (?:сейчас|теперь|затем) [^ ,.;]{{2,}}[ую] (?:её|их|это|его),
         ^{_RUSSIAN_ACTS}, ^(?:исправляю|проверяю|запускаю|добавляю|обновляю|ищу|смотрю|читаю|пишу
         |создаю|удаляю|устанавливаю|тестирую|меняю|начинаю|продолжаю|открываю|переношу|собираю
         |изучаю)
@@ -482,7 +487,8 @@ UKRAINIAN: Final = Language(
 _POLISH_FIRST: Final = "(?:[^ ,.;]+(?:ę|ę się)|[^ ,.;]{3,}(?:am|iem))"
 POLISH: Final = Language(
     announces=rf"""
-        (?:teraz|najpierw|następnie|potem|zaraz|dalej|od razu)(?:,)? (?:się )?{_POLISH_FIRST},
+        (?:teraz|najpierw|następnie|potem|zaraz|dalej|od razu)(?:,)? (?:(?:się|to|je|go|ją
+        |jeszcze) )*{_POLISH_FIRST}, pozostałe(?: [^ ,.;]+)? {_POLISH_FIRST},
         ^{_POLISH_FIRST} (?:teraz|najpierw|to|je|go|ją|się|jeszcze|plik|pliki|testy|kod|code),
         ^(?:sprawdz|popraw|uruchomi|zaktualizuj|napraw|napisz|przejd|zrobi|zacz|wprowadz|utworz
         |stworz|usun|dodaj|testuj|aktualizuj|kontynuuj)[^ ,.;]*ę, ^(?:sprawdzam|dodaję|dodam

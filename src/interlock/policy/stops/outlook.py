@@ -77,6 +77,7 @@ _MEANT: Final = _one_of_forms(
         r"\d+ (?:of|out of) (?:the |all )?\d+ .*\b(?:so far|by now|as of now)\b",
         rf"next: {_ACT}\b",
         rf"(?:step|task|part|phase) #?\d+ ?(?:/|of) ?\d+: {_ACT}\b",
+        r"(?:all )?(?:what|that)(?:'s| is) (?:still )?left (?:to do )?is (?:to \w+|\w+ing)\b",
         # Nobody is named.
         rf"will (?:{_SOON} )*(?:{_LOOK}|{_ACT} .*\b{_SOON}{_STOP}|do{_STOP})",
         rf"will (?:now|first|then|next) {_ACT}\b",
@@ -126,7 +127,7 @@ _MEANT: Final = _one_of_forms(
         rf"{_MADE}\b",
         rf"\b(?:is|are) (?:all )?still (?:missing|to come|to do|to be done){_STOP}",
         rf"\b(?:is|are|has|have)(?: not|n't)(?: been)? (?:{_MADE}|there|in place) yet{_STOP}",
-        rf"\bnot yet {_MADE}{_STOP}",
+        rf"\b(?:not yet {_MADE}|not {_MADE} yet){_STOP}",
         # What others got is missing here.
         rf"\bneeds? (?:the same|that|this) (?:\w+ )?{_SORT_OF_ACT}\b",
         r"\bneeds? (?:\w+ing|an? (?:\w+ )?(?:fix|line|test|update|entry|tweak|look))"
