@@ -46,6 +46,13 @@ def test_an_act_that_is_bound_to_the_end_of_something_waits_for_it(bound: str, b
     assert goes_on(beside)
 
 
+@pytest.mark.parametrize(("counted", "reported"), pairs("counted_and_reported"))
+def test_a_count_that_leaves_something_over_is_no_report(counted: str, reported: str) -> None:
+    assert goes_on(counted)
+    assert not goes_on(counted, last_event=LastEvent.USER_MESSAGE, tool_ratio=0.0)
+    assert not goes_on(reported)
+
+
 @pytest.mark.parametrize(("cut", "whole"), pairs("cut_and_whole"))
 def test_a_word_that_needs_another_one_is_not_the_last(cut: str, whole: str) -> None:
     assert goes_on(cut)

@@ -24,6 +24,7 @@ from interlock.policy.stops.languages import (
 )
 from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
 from interlock.policy.stops.phrases import Late, Signs, one_of, opening
+from interlock.policy.stops.progress import counts_a_rest
 
 
 class Intent(enum.Enum):
@@ -302,7 +303,7 @@ _LEFT: Final = Late(
 )
 _BEGINS_WHAT_IS_LEFT: Final = ("that", "this ", "those ", "these ", "one ", "another ", "the ")
 _ENDS_WHAT_IS_LEFT: Final = (" next.", " next", " next:")
-_OF_SOMEBODY: Final = re.compile(r"\b(?:you|your|what|which|who|whatever|they|team)\b")
+_OF_SOMEBODY: Final = re.compile(r"\b(?:you|your|what|which|who|whatever|they|the team)\b")
 _TITLE: Final = opening(
     r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?:\.\d+)*"
     r"(?: ?(?:&|/|of) ?\d+)?"
@@ -399,6 +400,9 @@ def announced(closing: Closing) -> Announcement | None:
     )
     if found is not None and _is_for_the_reader(found, closing.sentences):
         found = None
+    is_unsure = found is None or found.kind is Intent.SHARED
+    if is_unsure and counts_a_rest(closing.sentences, is_left=found is not None):
+        found = Announcement(last.said, "it counts what is left to do", Intent.VAGUE)
     if found is not None and closing.is_open and _leaves_calls_out(closing.sentences):
         because = "its end announces an act, but it leaves out the calls that it made"
         return Announcement(last.said, because, Intent.SHARED)

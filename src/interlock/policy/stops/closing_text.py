@@ -298,6 +298,8 @@ def _sentences_of_line(line: str, cut: int) -> list[Sentence]:
     if not rest[:1].isascii():
         rest = _PICTURE.sub("", rest)
     pieces = _pieces(rest, cut)
+    if len(pieces) > 1 and not rest.isascii():
+        pieces = [_PICTURE.sub("", piece) for piece in pieces]
     plain = str.lower if _is_plain(rest) else _plain
     if rest is line and len(pieces) == 1:
         return [Sentence(pieces[0], plain(pieces[0]), is_item=False, begins_line=True)]

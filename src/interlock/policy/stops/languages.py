@@ -81,6 +81,7 @@ _MARKERS: Final = frozenset(
     ve bu bir devam ediyorum edelim ediyoruz kalan tamam onaylarsan istersen hangi
     saya akan lanjut langkah berikutnya yang dan untuk kita mari sekarang selanjutnya belum
     silakan apakah kalau jika anda teraz najpierw nie czy jest daj jak zaraz dalej oraz sprawdzam
+    restam restano rimangono quedan pendientes
     poprawiam uruchamiam zaczynam dodam trwa tle berjalan masih menunggu mohon sudah
     """.split()
 )
