@@ -299,7 +299,7 @@ def _sentences_of_line(line: str, cut: int) -> list[Sentence]:
         rest = _PICTURE.sub("", rest)
     pieces = _pieces(rest, cut)
     if len(pieces) > 1 and not rest.isascii():
-        pieces = [_PICTURE.sub("", piece) for piece in pieces]
+        pieces = [each if each[:1].isascii() else _PICTURE.sub("", each) for each in pieces]
     plain = str.lower if _is_plain(rest) else _plain
     if rest is line and len(pieces) == 1:
         return [Sentence(pieces[0], plain(pieces[0]), is_item=False, begins_line=True)]

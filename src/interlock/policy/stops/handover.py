@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from interlock.policy.stops.closing_text import Closing, Sentence
+from interlock.policy.stops.closing_text import Closing, Sentence, holds_one
 from interlock.policy.stops.languages import (
     awaits_the_person,
     hands_over,
@@ -142,19 +142,21 @@ _RUNS: Final = _SIGNS.whole(
     r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
     r"|later|then)"
 )
-# What is announced beside something that is under way, and happens only when that has ended.
-_UNDER_WAY: Final = _SIGNS.whole(
+# What is announced beside something that is under way, and happens only when that has ended. They
+# are a set of their own: few sentences are asked for them.
+_SIGNS_OF_AN_END: Final = Signs()
+_UNDER_WAY: Final = _SIGNS_OF_AN_END.whole(
     r"(?:is|are|been|it's|they're|keeps?|continues?) (?:(?:now|currently|still|also|already|to) )*"
     rf"(?:{_RUNNING}|at work|watching|copying|polling|scanning|crawling|syncing|indexing|converting"
     r"|importing|exporting|fuzzing|rendering|encoding|transferring|monitoring|counting)"
-    r"|(?:in|into|to) the background|next (?:check|look) in"
+    r"|(?:in|into|to) the background"
 )
-_BOUND: Final = _SIGNS.whole(
+_BOUND: Final = _SIGNS_OF_AN_END.whole(
     r"(?:when|once|as soon as|the moment|after|until) (?:the|it|its|it's|they|they're|that|this|all"
-    r"|both|everything|each|code|quote|an?)|(?:on|upon|after) (?:its |their )?(?:completion|success"
-    r"|exit)|at \d{1,2}:\d\d|then[.!]*$|in (?:an?|\d+) (?:\w+ )?(?:seconds?|minutes?|hours?)"
+    r"|both|everything|each|code|quote|an?)|(?:upon|after) (?:its |their )?(?:completion|success"
+    r"|exit)|at \d{1,2}:\d\d|then[.]$"
 )
-_ACTS_LATER: Final = _SIGNS.whole("i|i'll|we'll|me|and will|^will")
+_SIGNS_OF_A_BOND: Final = ("when ", "once ", "soon ", "moment ", "after ", "until ", "pon ", ":")
 _SERVES: Final = re.compile(
     r"\b(?:running|listening|up) (?:on|at) (?:http|port|localhost|:?\d)"
     r"|\b(?:server|сервер|서버)(?!.*\b(?:build|tests?|deploy|migration)\b)"
@@ -289,7 +291,10 @@ def _runs(plain: str) -> bool:
 
 def _acts_at_an_end(plain: str) -> bool:
     """Tell whether the writer acts when something else has ended."""
-    return (_BOUND.is_in(plain) and _ACTS_LATER.is_in(plain)) or is_bound(plain)
+    may_be = plain.endswith("then.") or holds_one(plain, _SIGNS_OF_A_BOND)
+    if may_be and _BOUND.is_in(plain):
+        return _THE_WRITER_ACTS.is_in(plain) or plain.startswith("will ")
+    return is_bound(plain)
 
 
 def _is_under_way(plain: str) -> bool:

@@ -10,18 +10,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from interlock.policy.stops.closing_text import Sentence, holds_one
-from interlock.policy.stops.phrases import Late
+from interlock.policy.stops.phrases import Late, Signs
 
-_SIGNS_OF_A_REST: Final = ("remain", "other", "rest", "left", "to go", "pending", "open", "to do")
-_REST: Final = Late(
-    r"\b(?:(?:remaining|other|rest)\b[^.;]*\b(?:follow|to go|to do|pending|open|still|next"
-    r"|the same)|(?:are|is|still) (?:still )?(?:left|to do|pending|open)|remain|to go)\b"
+_SIGNS: Final = Signs()
+
+_SIGNS_OF_A_REST: Final = ("remain", " other ", "rest ", " left", " to go", " pending", " open")
+_REST: Final = _SIGNS.whole(
+    r"(?:remaining|other|rest) (?:[^.;]* )?(?:follow|to go|to do|pending|open|still|next|the same)"
+    r"|(?:are|is|still) (?:still )?(?:left|to do|pending|open)|remain|to go"
 )
 # It says that the rest stays, why, or that it is somebody else's.
-_STAYS: Final = Late(
-    r"n't\b|\b(?:not|no|none|nothing|never|fail\w*|skip\w*|pass\w*|errors?|warnings?|tests|unchanged"
+_STAYS: Final = _SIGNS.whole(
+    r"\w+n't|not|no|none|nothing|never|fail\w*|skip\w*|pass\w*|errors?|warnings?|tests|unchanged"
     r"|already|separate|scope|blocked|because|since|so|as|only|intentionally|deliberately|known"
-    r"|harmless|you|your|team|upstream|users?|they|optional(?:ly)?|later|if|which)\b"
+    r"|harmless|you|your|team|upstream|users?|they|optional(?:ly)?|later|if|which"
 )
 _COUNTS: Final = {
     word: count
@@ -69,7 +71,7 @@ def _names_a_rest(sentence: Sentence) -> bool:
     plain = sentence.plain
     if sentence.is_item or not holds_one(plain, _SIGNS_OF_A_REST):
         return False
-    return _REST.search(plain) is not None and _STAYS.search(plain) is None
+    return _REST.is_in(plain) and not _STAYS.is_in(plain)
 
 
 def _counts_a_part(plain: str) -> bool:
