@@ -22,9 +22,8 @@ from interlock.policy.stops.languages import (
     remarks_on_it,
     wants_patience,
 )
-from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
+from interlock.policy.stops.outlook import asks_for_patience, counts_a_rest, looks_ahead
 from interlock.policy.stops.phrases import Late, Signs, one_of, opening
-from interlock.policy.stops.progress import counts_a_rest
 
 
 class Intent(enum.Enum):
