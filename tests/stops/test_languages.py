@@ -40,6 +40,25 @@ def test_a_remark_leaves_what_is_announced_before_it(announced: str, reported: s
     assert not goes_on(reported)
 
 
+@pytest.mark.parametrize(("bound", "beside"), pairs("bound_and_beside"))
+def test_an_act_that_is_bound_to_the_end_of_something_waits_for_it(bound: str, beside: str) -> None:
+    assert decided(bound).outcome is StopOutcome.WAITS
+    assert goes_on(beside)
+
+
+@pytest.mark.parametrize(("counted", "reported"), pairs("counted_and_reported"))
+def test_a_count_that_leaves_something_over_is_no_report(counted: str, reported: str) -> None:
+    assert goes_on(counted)
+    assert not goes_on(counted, last_event=LastEvent.USER_MESSAGE, tool_ratio=0.0)
+    assert not goes_on(reported)
+
+
+@pytest.mark.parametrize(("cut", "whole"), pairs("cut_and_whole"))
+def test_a_word_that_needs_another_one_is_not_the_last(cut: str, whole: str) -> None:
+    assert goes_on(cut)
+    assert not goes_on(whole)
+
+
 @pytest.mark.parametrize(("patience", "request_"), pairs("patience_and_request"))
 def test_whoever_asks_for_patience_asks_for_nothing_else(patience: str, request_: str) -> None:
     assert goes_on(patience)

@@ -62,6 +62,23 @@ ACTS = [
     ("Let me write the plan. I have all I need.", "That was the plan. I have all I need."),
     ("The server is done. UI next.", "The server is done. See what is next."),
     ("I know it now. Time for the rewrite.", "I know it now. Time for the rewrite was short."),
+    ("The server is done! \u2728 Now on to redis.", "The server is done! \u2705 Now on to redis."),
+    ("Next up: moving the door, then the test.", "Next up: your part of the door."),
+    ("One is in. Two to go, then the push.", "One is in. Two ready to go, then."),
+    ("About 4 more steps to go.", "About 4 more steps are ready to go."),
+    ("Two are written, 3 more to go: a, b, team.", "Two are written, 3 more went to: a, b, team."),
+    ("Bugs 3 and 4 will be handled next.", "Bugs 3 and 4 will be handled by the team next."),
+    (
+        "It is a stub. That's the next thing on my list.",
+        "It is a stub. That's the thing on my list.",
+    ),
+    (
+        "It is at 78. Those are my next two changes.",
+        "It is at 78. Those are your next two changes.",
+    ),
+    ("What's left is moving the door.", "What's left is moving the door, which is optional."),
+    ("Create works. Update: not started yet.", "Create works. Update: not part of it."),
+    ("First let me check whether it is always set.", "First of all I'll always check it."),
     ("First thing: reproduce the hang.", "First thing: the hang is reproduced."),
 ]
 LISTS = [
@@ -105,6 +122,10 @@ HALVES = [
     ("The server checks it first, and on the client we", "The server checks it first, as we do"),
     ("The old entry of the cache stays until", "The old entry of the cache stays"),
     ('{"path": "a.ts", "new": "const port = Number(', '{"path": "a.ts", "new": "const port"}'),
+    ("Here:\n\n```python\nself.hits +=", "Here:\n\n```python\nself.hits += 1"),
+    ("# Log\n\n## Facts\nIt fell.\n\n## Root cause", "# Log\n\n## Facts\nIt fell.\n\n## All done"),
+    ("# Log\n\n## Facts\nIt fell.\n\n## Root cause", "It fell.\n\n## Root cause"),
+    ("# Log\n\n## Facts\nIt fell.\n\n## Root cause", "# Log\n\n## Facts\nIt fell.\n\n## 2 of 2"),
     ('{"path": "a.ts", "new": "const port = Number(', "{name} stands for the name of the port"),
 ]
 
@@ -157,6 +178,7 @@ CALLS = [
     ("error[E0382]: moved\n  --> a.rs:1:2\n12 | let n;", "error: is what\nit begins with now."),
     ("2024-05-01 10:11:12 up\n[INFO] ready", "2024-05-01 is the date\nof the release."),
     ("<tool_use>\n<name>ls</name>\n</tool_use>", "It ends with `</tool_use>`, as it should."),
+    ('<function_calls>\n<invoke name="ls">\n</invoke>', "It ends with `</invoke>`."),
     ('{"tool": "search", "args": {"query": "x"}}', '{"tool": "search", "verdict": "too slow"}'),
     (
         '```json\n{"name": "ls", "parameters": {}}\n```',

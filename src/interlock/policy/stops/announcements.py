@@ -22,7 +22,7 @@ from interlock.policy.stops.languages import (
     remarks_on_it,
     wants_patience,
 )
-from interlock.policy.stops.outlook import asks_for_patience, looks_ahead
+from interlock.policy.stops.outlook import asks_for_patience, counts_a_rest, looks_ahead
 from interlock.policy.stops.phrases import Late, Signs, one_of, opening
 
 
@@ -262,7 +262,7 @@ _AT_ITS_END: Final = _SIGNS.add(
     rf"|; (?:now |still )?{_GERUNDS} (?:the|its|their|this|that|these|those|both|my|our|code)"
     r"(?: [\w-]+){0,2}[.!\x{2026}]*$"
     r"|(?:^|[;,.!\x{2014}\x{2013}-] |and |so |now )on ?to (?:the|step|part|phase|task|number|item"
-    r"|#?\d)"
+    r"|#?\d)|^(?:now )?on to [\w-]+(?: [\w-]+)?[.!:]*$"
     r"|^(?:(?:ok|okay|sure|right|alright)[,.!] )*(?:i'm )?on it\b[^,;]{0,8}$"
 )
 _PIECE: Final = one_of("""
@@ -271,7 +271,8 @@ _PIECE: Final = one_of("""
 """)
 _NEXT_UP: Final = opening(
     r"(?:(?:ok|okay|good|great|right|so|and|alright)[,.!:]? )*"
-    r"(?:up next: [\w, -]{1,40}[.]?$|time for (?:the|an?|some|code)(?: [\w-]+){1,2}[.:]?$"
+    r"(?:(?:up next|next up): (?!you)[^.;]{1,80}[.]?$"
+    r"|time for (?:the|an?|some|code)(?: [\w-]+){1,2}[.:]?$"
     r"|now (?:batch|step|part|phase|file|chapter|section|task|round|item|group|number) #?\d+[.:]?$"
     r"|(?:(?:first|next) up(?: is|:)|up next(?: is|:)|next(?: is|:))"
     r" (?:(?:the|step|part) [\w-]+|code)(?: [\w-]+)?[.:]?$"
@@ -291,15 +292,17 @@ _NEXT_PIECE: Final = re.compile(
 # What is left, counted or named as the next: said of the work, and not of who does it.
 _LEFT: Final = Late(
     r"(?:(?:and|then) )?(?:the )?[\w-]+(?: [\w-]+)? next[.!]$"
-    r"|.*\b(?:(?:is|are|comes?) (?:up )?next"
-    r"|(?:\d+|one|two|three|four|five|six|a few|several)(?: more| left| tests| files)? to go)"
-    r"[.!:]?$"
+    r"|.*\b(?:(?:is|are|comes?) (?:up )?next|(?:will|to) be \w+ next"
+    r"|(?:\d+|one|two|three|four|five|six|a few|several)(?: more| left)?(?: [a-z]+s)? to go)"
+    r"(?:[.!:]?$|, then |: )"
+    r"|(?:that's|that is|this is|those are|these are) (?:the|my) next (?:\w+ )?"
+    r"(?:thing|step|task|item|change|fix|one)(?:s|es)?(?: on my list)?[.!]?$"
     r"|(?:that|this) (?:just |only )?leaves (?:only |just )?(?:the|code)(?: [\w-]+)?[.:]?$"
     rf"|(?:one|another|the) (?:more |last |other |final |only |next )?thing (?:left )?to {_ACTS}\b"
 )
-_BEGINS_WHAT_IS_LEFT: Final = ("that ", "this ", "one ", "another ", "the ")
-_ENDS_WHAT_IS_LEFT: Final = (" next.", " to go.", " next", " to go", " next:", " to go!")
-_OF_SOMEBODY: Final = re.compile(r"\b(?:you|your|what|which|who|whatever|they|team)\b")
+_BEGINS_WHAT_IS_LEFT: Final = ("that", "this ", "those ", "these ", "one ", "another ", "the ")
+_ENDS_WHAT_IS_LEFT: Final = (" next.", " next", " next:")
+_OF_SOMEBODY: Final = re.compile(r"\b(?:you|your|what|which|who|whatever|they|the team)\b")
 _TITLE: Final = opening(
     r"(?:now )?(?:step|task|phase|fix|part|change|item|issue|comment) #?\d+(?:\.\d+)*"
     r"(?: ?(?:&|/|of) ?\d+)?"
@@ -345,8 +348,8 @@ _MINE: Final = re.compile(r"\b(?:i(?!')|i'll|let me|lemme|me)\b")
 _LATER: Final = _SIGNS.add(
     r"^(?:(?:and|but|then|so|also)[, ]+)?(?:once|when|whenever|if|should|in case|unless|until"
     r"|otherwise)\b"
-    r"|\b(?:as soon as|always|from now on|going forward|next time|i hope|tomorrow|tonight"
-    r"|on every|as (?:they|it) (?:comes?|arrives?)"
+    r"|\b(?:as soon as|(?:i|i'll|will|we) always|from now on|going forward|next time|i hope"
+    r"|tomorrow|tonight|on every|as (?:they|it) (?:comes?|arrives?)"
     r"|(?:every|each) (?:time|day|week|month|morning|hour|run|commit|push|build|release|session)"
     r"|in (?:the )?future|future (?:runs?|sessions?|messages?|replies|responses|requests?|chats?"
     r"|conversations?)|next (?:week|month|year|quarter|sprint|release|version|chapter|section"
@@ -396,6 +399,9 @@ def announced(closing: Closing) -> Announcement | None:
     )
     if found is not None and _is_for_the_reader(found, closing.sentences):
         found = None
+    is_unsure = found is None or found.kind is Intent.SHARED
+    if is_unsure and counts_a_rest(closing.sentences, is_left=found is not None):
+        found = Announcement(last.said, "it counts what is left to do", Intent.VAGUE)
     if found is not None and closing.is_open and _leaves_calls_out(closing.sentences):
         because = "its end announces an act, but it leaves out the calls that it made"
         return Announcement(last.said, because, Intent.SHARED)
@@ -561,7 +567,11 @@ def _is_about_an_act(plain: str) -> bool:
 
 def _says_what_is_left(plain: str) -> bool:
     may_be = plain.startswith(_BEGINS_WHAT_IS_LEFT) or plain.endswith(_ENDS_WHAT_IS_LEFT)
-    return may_be and _LEFT.match(plain) is not None and _OF_SOMEBODY.search(plain) is None
+    return (
+        (may_be or " to go" in plain)
+        and _LEFT.match(plain) is not None
+        and _OF_SOMEBODY.search(plain) is None
+    )
 
 
 def _announcement(sentence: Sentence) -> Announcement:

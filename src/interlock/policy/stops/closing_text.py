@@ -13,14 +13,8 @@ from typing import Final, cast
 
 import msgspec
 
-from interlock.policy.stops.output_text import (
-    ends_with_a_tool,
-    has_open_brackets,
-    is_fenced,
-    is_half_code,
-    is_line_of_code,
-    is_output,
-)
+from interlock.policy.stops.open_ends import ITEM, PLAIN_END, breaks_off
+from interlock.policy.stops.output_text import ends_with_a_tool, is_fenced, is_half_code, is_output
 
 _MOST_READ: Final = 4_000
 _MOST_PROSE: Final = 1_500
@@ -30,51 +24,16 @@ _ENOUGH_SENTENCES: Final = 4
 _MOST_SENTENCES: Final = 12
 _MOST_BEHIND_A_CALL: Final = 600
 
-_LONGEST_MARKER: Final = 5
-_FEWEST_WORDS: Final = 4
-_COMMAS: Final = (",", "\uff0c", "\u3001")
-_BEFORE_ANOTHER: Final = frozenset(
-    """
-    the a an and or but because when while if whether which every my your our its their than
-    we they he she until unless
-    der das den dem des ein eine einen einem einer und oder aber von mit für beim zum zur weil wenn
-    dass wird werden durch
-    le la les une du et ou mais avec pour dans par que qui sont sur sans
-    el los las una del pero con para por sobre sin
-    os um uma da dos das mas com na
-    и или но для по что который если
-    """.split()
-)
-"""Words that need another one behind them."""
-_BEFORE_A_NOUN: Final = frozenset("of to with for from by into at between without".split())
-"""So do these, unless what they belong to stands before them: "what they wait for"."""
-_RELATED: Final = re.compile(r"\b(?:wh\w+|that|you|we|i|they|he|she|it|how)\b", re.IGNORECASE)
-
-_FEWEST_OF_A_LINE: Final = 6
-_LAST_OF_ALL: Final = frozenset(
-    "pass passes green now done clean ready works ok okay fine again too well so here it".split()
-)
-"""Words that those end with who leave out the last mark of a report."""
-_NO_BLANKS_FROM: Final = "\u2e80"
 _FENCE: Final = "```"
 _COMMANDS: Final = ("bash", "sh", "shell", "zsh", "console", "powershell")
 _UNSHOWN: Final = ("[object Object]", "No response requested.")
 """What some clients write in the place of a call that they cannot show, or of no answer."""
-_COLONS: Final = (":", "\uff1a")
 _OPEN_BOXES: Final = ("[ ]", "\u2b1c", "\u2610", "\u23f3", "\U0001f504", "\U0001f6a7")
 _TICKED: Final = ("[x]", "[X]", "\u2705", "\u2611", "\u2714", "\u2713")
 _THOUGHTS_ONLY: Final = ("</thinking>", "</think>", "</reasoning>", "</thought>")
 _APOSTROPHES: Final = ("\u2019", "\u2018", "\u02bc")
 
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
-# A heading at the very end opens something where it counts steps; any other is a sentence.
-_HEADING: Final = re.compile(
-    r"\s*#{1,6}\s+(?:[*_]{2})?"
-    r"(?:(?:step|task|phase|fix|part|change|item|issue|stage) #?\d+\b|#?\d{1,3}[.):])"
-    r".{0,78}(?<![.!?\u2026\u3002\uff01\uff1f])$",
-    re.IGNORECASE,
-)
-_ITEM: Final = re.compile(r"\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
 # A picture before the first word, but for the ticks: those report.
 _PICTURE: Final = re.compile(
     r"^(?:(?![\u2705\u2713\u2714\u2611])"
@@ -91,7 +50,6 @@ _STRING_OF_JSON: Final = re.compile(r'\\[nrt]|",?\s*"[\w ]{1,40}"\s*:\s*"?')
 # A line that goes on in the next one: it ends within a sentence, the next begins within it.
 _WRAPPED: Final = re.compile(r"\n(?=[a-z])(?<=[\w,;)'` ]\n)")
 # A sentence ends at a mark with a blank behind it; scripts that write without blanks need none.
-_PLAIN_END: Final = re.compile(r"[.!?][\"')\]*_]*\s+")
 _SENTENCE_END: Final = re.compile(
     r"[.!?\u2026\u061f\u037e\u0964][\"')\]*_]*(?:\s+|(?=[^\x00-\u2e7f]))"
     r"|[\u3002\uff01\uff1f\uff0e][\"')\]*_]*(?:\s+|(?=[^\x00-\x2f\x3a-\x40]|`))"
@@ -211,7 +169,7 @@ def closing_of(text: str | None) -> Closing:
     is_half = block is not None and not is_command and is_half_code(block)
     return Closing(
         sentences=sentences,
-        is_open=is_half or _breaks_off(said) or (tail[0] == "{" and _is_half_an_object(tail)),
+        is_open=is_half or breaks_off(said) or (tail[0] == "{" and _is_half_an_object(tail)),
         calls=_ends_with_a_call(end) or _is_a_step(end) or ends_with_a_tool(tail),
         shows=block is not None and not is_command and not is_half,
         shows_command=is_command,
@@ -304,34 +262,6 @@ def _without_blocks(text: str) -> str:
     return "\n".join(prose)
 
 
-def _breaks_off(tail: str) -> bool:
-    last_line = tail[tail.rfind("\n") + 1 :]
-    if last_line.rstrip("*_ ").endswith(_COLONS):
-        return True
-    if last_line[:1] in ("#", "|"):
-        return _HEADING.match(last_line) is not None or _is_half_a_row(tail, last_line)
-    return (
-        _is_cut(last_line)
-        or _lacks_its_mark(tail, last_line)
-        or _is_half_a_block(tail)
-        or _opens_code(last_line)
-        or (len(last_line) <= _LONGEST_MARKER and _is_an_empty_item(tail, last_line))
-    )
-
-
-def _is_half_a_row(tail: str, last_line: str) -> bool:
-    """Tell whether the last row of a table is not closed or too short, and those before are not."""
-    *_, first, before = ("", "", *tail[: -len(last_line)].splitlines())
-    if last_line[0] != "|" or not before.endswith("|"):
-        return False
-    return last_line[-1] != "|" or last_line.count("|") < min(first.count("|"), before.count("|"))
-
-
-def _opens_code(last_line: str) -> bool:
-    """Tell whether a line ends with the mark that begins code."""
-    return last_line[-1:] == "`" and last_line.count("`") % 2 == 1 and _FENCE not in last_line
-
-
 def _is_half_ticked(tail: str) -> bool:
     """Tell whether the last item of a list is open, and one before it is ticked."""
     last_line = tail[tail.rfind("\n") + 1 :].lstrip("-*+ ")
@@ -343,55 +273,6 @@ def _is_half_ticked(tail: str) -> bool:
 def _is_half_an_object(tail: str) -> bool:
     """Tell whether it is JSON that ends within one of its values."""
     return '":' in tail and tail[-1] not in "}]" and tail.count("{") > tail.count("}")
-
-
-def _is_an_empty_item(tail: str, last_line: str) -> bool:
-    """Tell whether the last line is the mark of one more item, with nothing behind it."""
-    item = _ITEM.match(f"{last_line} ")
-    before = tail[: -len(last_line)].rstrip()
-    return (
-        item is not None
-        and item.end() > len(last_line)
-        and _ITEM.match(before[before.rfind("\n") + 1 :]) is not None
-    )
-
-
-def _is_cut(last_line: str) -> bool:
-    """Tell whether a line ends with a word that needs another one, or with a comma."""
-    if not (last_line[-1:].isalpha() or last_line.endswith(_COMMAS)):
-        return False
-    words = last_line.rsplit(None, _FEWEST_WORDS)
-    if len(words) <= _FEWEST_WORDS:
-        return False
-    if words[-1] in _BEFORE_A_NOUN:
-        return _RELATED.search(last_line) is None
-    return words[-1] in _BEFORE_ANOTHER or words[-1][-1] in _COMMAS
-
-
-def _lacks_its_mark(tail: str, last_line: str) -> bool:
-    """Tell whether prose ends within a sentence, although those before it have their marks."""
-    end = last_line[-1:]
-    if not (end.isalpha() and end < _NO_BLANKS_FROM and last_line[0].isupper()):
-        return False
-    words = last_line.split()
-    last = words[-1]
-    is_closed = last in _LAST_OF_ALL or last.endswith("ed") or "/" in last
-    if len(words) < _FEWEST_OF_A_LINE or is_closed:
-        return False
-    if _PLAIN_END.search(last_line):
-        return True
-    before = tail[: -len(last_line)].rstrip()
-    return ":" not in last_line and before.endswith((".", "!")) and before[-2:-1].isalpha()
-
-
-def _is_half_a_block(tail: str) -> bool:
-    """Tell whether the last fence is never closed, and neither is a bracket behind it."""
-    if not is_fenced(tail) or tail.count(_FENCE) % 2 == 0:
-        return False
-    language, _, block = tail.rpartition(_FENCE)[2].partition("\n")
-    if not language.strip() or not is_line_of_code(block[block.rfind("\n") + 1 :]):
-        return False
-    return has_open_brackets(block)
 
 
 def _last_sentences(prose: str) -> tuple[Sentence, ...]:
@@ -410,13 +291,15 @@ def _sentences_of_line(line: str, cut: int) -> list[Sentence]:
     """Return the sentences of a line; what comes before the part that is cut may be left whole."""
     if not _HAS_WORD.search(line):
         return []
-    item = _ITEM.match(line)
+    item = ITEM.match(line)
     rest = line[item.end() :] if item else line
     if "**" in rest or "__" in rest or "#" in rest:
         rest = _MARKS.sub("", rest)
     if not rest[:1].isascii():
         rest = _PICTURE.sub("", rest)
     pieces = _pieces(rest, cut)
+    if len(pieces) > 1 and not rest.isascii():
+        pieces = [each if each[:1].isascii() else _PICTURE.sub("", each) for each in pieces]
     plain = str.lower if _is_plain(rest) else _plain
     if rest is line and len(pieces) == 1:
         return [Sentence(pieces[0], plain(pieces[0]), is_item=False, begins_line=True)]
@@ -436,7 +319,7 @@ def _pieces(line: str, cut: int) -> list[str]:
         # The end of a sentence within a quote is none.
         line = _QUOTED.sub(lambda quote: "x" * len(quote.group()), line)
     # Plain text knows fewer marks, and is looked through faster.
-    mark = _PLAIN_END if line.isascii() else _SENTENCE_END
+    mark = PLAIN_END if line.isascii() else _SENTENCE_END
     ends = [end.end() for end in mark.finditer(line, max(0, len(line) - cut))]
     if len(ends) <= _ENOUGH_SENTENCES and len(line) > cut:
         ends = [end.end() for end in mark.finditer(line)]
@@ -487,6 +370,9 @@ def _ends_with_a_call(end: str) -> bool:
         return False
     last = calls[-1]
     behind = end[last.end() :].strip(" `\n")
+    if behind == ">" and "<function_calls>" in end:
+        # The last of its calls is whole, and the block of them never closed.
+        return True
     if last.group().startswith(("</", "[/")):
         return not behind or behind.startswith(_REMARKS_ON_A_CALL)
     return len(behind) <= _MOST_BEHIND_A_CALL and "\n\n" not in behind

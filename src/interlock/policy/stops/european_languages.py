@@ -24,22 +24,22 @@ GERMAN: Final = Language(
         {_GERMAN_ACTS}(?: (?:das|es|sie|ihn|mir|mich|dies))? (?:nun|jetzt|als nächstes|zuerst|dann
         |noch|kurz|erst|gleich|sofort|mir|mich), (?:jetzt|nun|als nächstes|zuerst|dann|zunächst
         |anschließend|danach) (?:werde|muss|{_GERMAN_ACTS}) (?:ich|wir), (?:schauen|sehen|prüfen
-        |testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den), ich (?:fange|beginne|starte) mit,
-        ich [^ ,.;]+e (?:jetzt|nun|gleich|zuerst|als nächstes), (?:als nächstes|danach|jetzt|nun
-        |dann) (?:kommt|kommen|folgt|folgen|steht|stehen|fehlt|fehlen), (?:der rest|die (?:übrigen
+        |testen|öffnen) wir (?:uns|jetzt|nun|mal|das|die|den), ich (?:fange|beginne|starte) mit, ich
+        [^ ,.;]+e (?:jetzt|nun|gleich|zuerst|als nächstes), (?:als nächstes|danach|jetzt|nun|dann)
+        (?:kommt|kommen|folgt|folgen|steht|stehen|fehlt|fehlen), (?:der rest|die (?:übrigen
         |restlichen|anderen|nächsten)){FEW} folg(?:t|en), es fehl(?:t|en) (?:nur |jetzt )?noch,
-        bleib(?:t|en) (?:nur |jetzt )?noch, ich lasse(?: (?:den|die|das|es
-        |sie)(?: [^ ,.;]+)?)? (?:jetzt|nun|zuerst|gleich|kurz) (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen,
-        (?:jetzt|nun|als nächstes|zuerst|dann|danach|anschließend) lasse ich{FEW} (?:durch)?laufen,
-        nächster schritt:, ^(?:dann |also )?weiter (?:mit|geht|im), ich mache{FEW} weiter,
-        ich fahre{FEW} fort, ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide|zuerst|es|sie|ihn),
-        ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)* (?:nach|ein|um|aus
-        |hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$, (?:die|das|den|es|sie
-        |ihn|beide|alle) (?:{_GERMAN_ACTS}|[^ ,.;]+[^ ,.;bdt]e) ich (?:jetzt|nun|gleich|sofort|als
-        nächstes), (?:jetzt|nun|als nächstes|zuerst|danach)(?: nur)?(?: noch)? (?:die|das|den|alle
-        |einen|eine|ein|code|beide) (?:[^ .;:]+ )*[^ .;:]+en[.:]?$,
-        ich bin (?:jetzt |gerade |noch )*(?:dabei\x2c|am),
-        (?:machen|fangen|gehen) wir (?:mit|jetzt|nun|weiter)
+        bleib(?:t|en) (?:nur |jetzt )?noch, ich lasse(?: (?:den|die|das|es|sie)(?: [^ ,.;]+)?)?
+        (?:jetzt|nun|zuerst|gleich|kurz) (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen, (?:jetzt|nun|als
+        nächstes|zuerst|dann|danach|anschließend) lasse ich{FEW} (?:durch)?laufen, (?:als nächstes
+        |zunächst) [^ ,.;]+e ich, nächster schritt:, ^(?:dann |also )?weiter (?:mit|geht|im), ich
+        mache{FEW} weiter, ich fahre{FEW} fort, ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide
+        |zuerst|es|sie|ihn), ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)*
+        (?:nach|ein|um|aus|hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$,
+        (?:die|das|den|es|sie|ihn|beide|alle) (?:{_GERMAN_ACTS}|[^ ,.;]+[^ ,.;bdt]e) ich (?:jetzt
+        |nun|gleich|sofort|als nächstes), (?:jetzt|nun|als nächstes|zuerst|danach)(?: nur)?(?:
+        noch)? (?:die|das|den|alle|einen|eine|ein|code|beide) (?:[^ .;:]+ )*[^ .;:]+en[.:]?$, ich
+        bin (?:jetzt |gerade |noch )*(?:dabei\x2c|am), (?:machen|fangen|gehen) wir (?:mit|jetzt|nun
+        |weiter)
     """,
     ends=r"""
         einreichen, ich reiche, abgeben, ich gebe, abschließen, ich schließe, beenden, ich beende,
@@ -47,8 +47,8 @@ GERMAN: Final = Language(
     """,
     denies=r"""
         erklären, warten, warte, hinweisen, sagen, nicht, bitten, bitte, merken, empfehlen, freuen,
-        nichts, ich (?:habe|hätte|würde|denke|glaube|finde|bleibe|meine|hoffe|empfehle|sehe keine),
-        ^wenn, ^falls, ^sobald
+        nichts, (?:als nächstes|zunächst) (?:habe|hätte|würde|sehe) ich, ich (?:habe|hätte|würde
+        |denke|glaube|finde|bleibe|meine|hoffe|empfehle|sehe keine), ^wenn, ^falls, ^sobald
     """,
     requests=r"""
         soll ich, sollen wir, möchtest du, möchten sie, sag mir, sagen sie mir, gib mir bescheid,
@@ -71,6 +71,10 @@ GERMAN: Final = Language(
         (?:gerade |derzeit )?(?:noch|weiterhin)(?: immer)?, im hintergrund gestartet,
         warte(?:n)? auf (?:das ende|den build|die tests|das ergebnis|den lauf|den abschluss),
         warte(?:n)?\x2c? bis (?:der|die|das|es|er|sie)
+    """,
+    bound=rf"""
+        sobald, wenn (?:der|die|das|es|er|sie|alles){FEW} (?:ist|sind|hat|haben|endet|meldet), nach
+        (?:dem |deren |dessen )?(?:ende|abschluss|ablauf), (?:danach|anschließend)
     """,
     left=r"""
         noch offen(?: ist| sind)?:?, (?:steht|stehen)(?: jetzt)? noch aus,
@@ -136,10 +140,15 @@ FRENCH: Final = Language(
         attends (?:la fin|que le|que la|que les|qu'il|qu'elle|qu'ils|le résultat|les résultats),
         attendre (?:la fin|que le|que la|que les)
     """,
+    bound=r"""
+        dès (?:que|qu'(?:il|elle|ils|elles)|la fin), une fois, quand, lorsque?, lorsqu'(?:il|elle),
+        à la fin, après, ensuite, à ce moment-là
+    """,
     left=r"""
         restent (?:encore |donc |juste |maintenant )*à [^ ,.;]+(?:er|ir|re), (?:pas|n'ont pas)
         encore (?:été )?(?:fait|commenc|implément|terminé|testé|migré|écrit|traité|corrigé)[^ ,.;]*,
-        encore à faire, il manque encore, reste à faire ?:
+        encore à faire, il manque encore, il reste (?:encore )?(?:les|ces|deux|trois|quatre|\d+),
+        reste à faire ?:
     """,
     remarks=r"""
         ^(?:cela|ceci|ça|cette|ensuite|puis|après|ainsi)
@@ -188,8 +197,12 @@ SPANISH: Final = Language(
         |ejecuten|corra|corran) en segundo plano, (?:se está ejecutando|se están ejecutando|sigue
         ejecutándose|siguen ejecutándose|está corriendo|están corriendo|corre|corren|se ejecuta|se
         ejecutan) (?:ahora |aún |todavía )*en segundo plano, (?:sigue|siguen) (?:ejecutándose
-        |corriendo|en ejecución|en curso), (?:iniciado|iniciada|lanzado|lanzada) en segundo plano,
-        (?:espero|esperar|esperaré) (?:a que|el resultado|los resultados)
+        |en marcha|corriendo|en ejecución|en curso), (?:iniciado|iniciada|lanzado|lanzada) en
+        segundo plano, (?:espero|esperar|esperaré) (?:a que|el resultado|los resultados)
+    """,
+    bound=r"""
+        cuando, en cuanto, una vez, tan pronto como, al (?:terminar|acabar|finalizar), tras,
+        después, entonces
     """,
     left=r"""
         pendientes? ?:, quedan? pendientes?, (?:todavía|aún) no (?:está|están|se ha|se han|he|hemos)
@@ -246,9 +259,12 @@ PORTUGUESE: Final = Language(
         andamento), (?:iniciado|iniciada) em segundo plano, (?:aguardar|aguardo|esperar|espero) (?:o
         término|a conclusão|o resultado|que o|que a)
     """,
+    bound=r"""
+        quando, assim que, logo que, depois, após, ao (?:terminar|acabar|final|concluir|término)
+    """,
     left=r"""
         ainda não (?:foi|foram|está|estão|fiz|implementei|comecei|terminei|testei), pendentes? ?:,
-        (?:falta|faltam|resta|restam) [^ ,.;]+(?:ar|er|ir)
+        (?:falta|faltam|resta|restam) [^ ,.;]+(?:ar|er|ir), ^restam
     """,
     remarks=r"""
         ^(?:isso|isto|assim|depois|em seguida|com isso)
@@ -256,17 +272,18 @@ PORTUGUESE: Final = Language(
 )
 ITALIAN: Final = Language(
     announces=r"""
-        ^(?:ora )?(?:continuo|proseguo) con, ^passo (?:ora )?(?:al|alla|ai|alle), lasciami,
-        mi lasci, procedo a, procedo con, devo ora, devo ancora, ora devo, sto per, (?:ora|adesso
-        |poi|prima|quindi|successivamente)(?:,)? (?:eseguo|verifico|controllo|correggo|creo|modifico
-        |leggo|apro|provo|aggiungo|aggiorno|installo|cerco|avvio|lancio|passo|eseguirò|verificherò
-        |controllerò|correggerò|creerò), vado a, (?:eseguirò|verificherò|controllerò|correggerò
-        |creerò|modificherò|leggerò|aprirò|proverò|aggiungerò|aggiornerò|installerò|cercherò
-        |avvierò), (?:manca|mancano|resta|restano) (?:ancora|solo|da), ora tocca,
-        ^(?:ora )?(?:comincio|inizio|cominciando|iniziando|parto|passo) (?:da|dal|dalla|con|a|ai),
-        ^(?:ora |poi |lo |la )?[^ ,.;]+[ei]rò, ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo
-        |modifico|leggo|apro|aggiungo|aggiorno|installo), sto [^ ,.;]+ndo, (?:ora|adesso|poi
-        |prima)(?:,)? (?:implemento|scrivo|rimuovo|sistemo|rilancio|sposto|sostituisco)
+        ^(?:ora )?(?:continuo|proseguo) con, ^passo (?:ora )?(?:al|alla|ai|alle), lasciami, mi
+        lasci, procedo (?:subito |ora |quindi )?(?:a|con|alla), (?:inizio|comincio|parto|passo)
+        subito, devo ora, devo ancora, ora devo, sto per, (?:ora|adesso|poi|prima|quindi
+        |successivamente)(?:,)? (?:eseguo|verifico|controllo|correggo|creo|modifico|leggo|apro|provo
+        |aggiungo|aggiorno|installo|cerco|avvio|lancio|passo|eseguirò|verificherò|controllerò
+        |correggerò|creerò), vado a, (?:eseguirò|verificherò|controllerò|correggerò|creerò
+        |modificherò|leggerò|aprirò|proverò|aggiungerò|aggiornerò|installerò|cercherò|avvierò),
+        (?:manca|mancano|resta|restano) (?:ancora|solo|da), ora tocca, ^(?:ora )?(?:comincio|inizio
+        |cominciando|iniziando|parto|passo) (?:da|dal|dalla|con|a|ai), ^(?:ora |poi |lo |la
+        )?[^ ,.;]+[ei]rò, ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo|modifico|leggo|apro
+        |aggiungo|aggiorno|installo), sto [^ ,.;]+ndo, (?:ora|adesso|poi|prima)(?:,)? (?:implemento
+        |scrivo|rimuovo|sistemo|rilancio|sposto|sostituisco)
     """,
     ends=r"""
         inviare la (?:risposta|soluzione), invio la (?:risposta|soluzione), consegnare, consegno,
@@ -290,14 +307,18 @@ ITALIAN: Final = Language(
         in attesa di una tua, attendo
     """,
     runs=rf"""
-        (?:lascio|lascerò|lasciamo){FEW} (?:in esecuzione|girare|andare){FEW} in background, (?:è in
-        esecuzione|sono in esecuzione|gira|girano|sta girando|stanno girando)
+        (?:lascio|lascerò|lasciamo){FEW} (?:in esecuzione|girare|andare){FEW} in background, (?:(?:è
+        |sono) in (?:esecuzione|corso)|gira|girano|sta girando|stanno girando)
         (?:ora |ancora |adesso )*in background, (?:è ancora|sono ancora) in (?:esecuzione|corso),
         (?:avviato|avviata) in background, (?:attendo|aspetto|attendere|aspettare) (?:che|la fine|il
         risultato|il completamento)
     """,
+    bound=r"""
+        quando, (?:non )?appena, una volta, al termine, alla fine, dopo, poi
+    """,
     left=r"""
-        non (?:ho|è|sono) ancora [^ ,.;]+, ancora da (?:fare|scrivere|testare|aggiornare|completare)
+        non (?:ho|è|sono) ancora [^ ,.;]+, ^(?:ne )?(?:restano|rimangono), ancora da (?:fare
+        |scrivere|testare|aggiornare|completare)
     """,
     remarks=r"""
         ^(?:questo|così|poi|dopo|in questo modo)
@@ -305,12 +326,13 @@ ITALIAN: Final = Language(
 )
 DUTCH: Final = Language(
     announces=r"""
-        ik ga, nu nog, rest nog, ^(?:en )?daarna (?:de|het), volgende stap:,
-        nu (?:is|zijn|komt|komen) (?:de|het), ik (?:begin|start|werk|pas|maak|controleer|test|voeg
-        |draai) (?:nu|eerst|met|de|het|dit|dat|verder), ik zal nu, ik zal eerst, ik zal de,
-        ik zal het, ik moet nog, ik moet nu, laat me (?:eerst|nu|de|het|even|dit|dat|dan|kijken
-        |controleren|testen|beginnen), (?:nu|eerst|daarna|vervolgens|dan) (?:voer|controleer|start
-        |open|lees|schrijf|test|maak|wijzig|zoek|installeer|verwijder|ga|pas|voeg|werk|bekijk) ik
+        ik ga, nu nog, rest nog, ^nog [^ ,.;]+(?: [^ ,.;]+)? te gaan, ^(?:en )?daarna (?:de|het),
+        volgende stap:, nu (?:is|zijn|komt|komen) (?:de|het), ik (?:begin|start|werk|pas|maak
+        |controleer|test|voeg|draai) (?:nu|eerst|met|de|het|dit|dat|verder), ik zal nu, ik zal
+        eerst, ik zal de, ik zal het, ik moet nog, ik moet nu, laat me (?:eerst|nu|de|het|even|dit
+        |dat|dan|kijken|controleren|testen|beginnen), (?:nu|eerst|daarna|vervolgens|dan) (?:voer
+        |controleer|start|open|lees|schrijf|test|maak|wijzig|zoek|installeer|verwijder|ga|pas|voeg
+        |werk|bekijk) ik
     """,
     ends=r"""
         indienen, ik dien, inleveren, ik lever, afronden, ik rond, afsluiten, ik sluit, samenvatten,
@@ -335,9 +357,12 @@ DUTCH: Final = Language(
         achtergrond, (?:draait|draaien|loopt|lopen) nog(?: steeds)?, op de achtergrond gestart,
         wacht(?:en)? (?:tot (?:de|het)|op het resultaat|op de build|op de tests)
     """,
-    left=r"""
-        nog niet (?:gedaan|af|klaar|geïmplementeerd|getest|aangepast|begonnen), nog te doen,
-        moeten nog, moet nog (?:worden)?
+    bound=rf"""
+        zodra, wanneer, als (?:het|hij|ze|de|alles){FEW} klaar, na (?:afloop|het einde), daarna
+    """,
+    left=rf"""
+        nog niet (?:gedaan|af|klaar|geïmplementeerd|getest|aangepast|begonnen), nog te doen, de
+        (?:overige|resterende){FEW} (?:volgen|moeten), moeten nog, moet nog (?:worden)?
     """,
     remarks=r"""
         ^(?:dit|dat|daarna|zo|vervolgens)
@@ -360,6 +385,7 @@ RUSSIAN: Final = Language(
         |ню|рю|еду|йду|юсь|усь), (?:осталось|остаётся) (?:только |лишь )?[^ ,.;]+(?:ть|ти|чь|ться),
         ^(?:теперь |сейчас |затем )?[^ ,.;]{{2,}}(?:аю|яю|(?:ир|из|ьз|мен|проб|рис)ую|жу|шу|щу|лю|ню
         |рю|еду|йду|юсь|усь), [^ ,.;]{{2,}}(?:аю|яю)[.!]*$, перехожу к, приступаю к,
+        продолжаю, (?:сейчас|теперь|затем) [^ ,.;]{{2,}}[ую] (?:её|их|это|его),
         ^{_RUSSIAN_ACTS}, ^(?:исправляю|проверяю|запускаю|добавляю|обновляю|ищу|смотрю|читаю|пишу
         |создаю|удаляю|устанавливаю|тестирую|меняю|начинаю|продолжаю|открываю|переношу|собираю
         |изучаю)
@@ -397,10 +423,13 @@ RUSSIAN: Final = Language(
         еще|ещё|еще) (?:работает|работают|выполняется|выполняются|идёт|идет), (?:жду|подожду|ожидаю
         |дождусь) (?:завершения|окончания|результата|результатов|пока)
     """,
+    bound=r"""
+        когда, как только, после, по (?:завершении|окончании), потом, затем
+    """,
     left=r"""
-        осталось(?: [^ ,.:;]+)?:, (?:ещё|еще|пока) не (?:готов|сдела|реализова|нача|трога|обновл
-        |провер|добавл|напис|перенес)[^ ,.;]*, (?:ещё|еще) (?:нужно|надо|предстоит|предстоят),
-        не (?:сделано|готово):, ещё впереди
+        осталось(?: [^ ,.:;]+)?:, осталось (?:ещё|еще), (?:ещё|еще|пока) не (?:готов|сдела|реализова
+        |нача|трога|обновл|провер|добавл|напис|перенес)[^ ,.;]*, (?:ещё|еще) (?:нужно|надо|предстоит
+        |предстоят), не (?:сделано|готово):, ещё впереди
     """,
     patience=r"""
         ^(?:пожалуйста(?:,)? )?(?:подождите|подожди|минутку|секунду|одну минуту)
@@ -443,10 +472,13 @@ UKRAINIAN: Final = Language(
         фоні, (?:ще|досі|все ще) (?:працює|працюють|виконується|виконуються|триває),
         чекаю (?:завершення|результату|поки)
     """,
+    bound=r"""
+        коли, щойно, як тільки, після, по (?:завершенні|закінченні), потім
+    """,
     left=r"""
         (?:залишилося|залишилось|лишилося|лишилось)(?: [^ ,.;]+)?:, залишилося [^ ,.;]+ти,
-        залишилось [^ ,.;]+ти, ще не (?:готов|зробл|реаліз|почат|оновл|переві|додан)[^ ,.;]*,
-        ще (?:треба|потрібно)
+        (?:залишилося|залишилось) ще, залишилось [^ ,.;]+ти, ще не (?:готов|зробл|реаліз|почат|оновл
+        |переві|додан)[^ ,.;]*, ще (?:треба|потрібно)
     """,
     remarks=r"""
         ^(?:це|так|після цього|потім)
@@ -455,7 +487,8 @@ UKRAINIAN: Final = Language(
 _POLISH_FIRST: Final = "(?:[^ ,.;]+(?:ę|ę się)|[^ ,.;]{3,}(?:am|iem))"
 POLISH: Final = Language(
     announces=rf"""
-        (?:teraz|najpierw|następnie|potem|zaraz|dalej|od razu)(?:,)? (?:się )?{_POLISH_FIRST},
+        (?:teraz|najpierw|następnie|potem|zaraz|dalej|od razu)(?:,)? (?:(?:się|to|je|go|ją
+        |jeszcze) )*{_POLISH_FIRST}, pozostałe(?: [^ ,.;]+)? {_POLISH_FIRST},
         ^{_POLISH_FIRST} (?:teraz|najpierw|to|je|go|ją|się|jeszcze|plik|pliki|testy|kod|code),
         ^(?:sprawdz|popraw|uruchomi|zaktualizuj|napraw|napisz|przejd|zrobi|zacz|wprowadz|utworz
         |stworz|usun|dodaj|testuj|aktualizuj|kontynuuj)[^ ,.;]*ę, ^(?:sprawdzam|dodaję|dodam
@@ -486,6 +519,9 @@ POLISH: Final = Language(
         (?:działa|działają|trwa|trwają|wykonuje się|uruchomiony|uruchomione)
         (?:teraz |nadal |wciąż )*w tle, (?:nadal|wciąż) (?:działa|działają|trwa|trwają),
         czekam(?:,)? aż, czekam na (?:zakończenie|wynik|wyniki|koniec)
+    """,
+    bound=r"""
+        gdy, kiedy, jak tylko, po (?:zakończeniu|tym), potem, wtedy
     """,
     left=r"""
         (?:pozostało|pozostaje|zostało|zostaje)(?: jeszcze)?(?: do zrobienia)?:, (?:pozostało

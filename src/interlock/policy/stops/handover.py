@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from interlock.policy.stops.closing_text import Closing, Sentence
+from interlock.policy.stops.closing_text import Closing, Sentence, holds_one
 from interlock.policy.stops.languages import (
     awaits_the_person,
     hands_over,
+    is_bound,
     requests,
     runs_by_itself,
 )
@@ -141,6 +142,21 @@ _RUNS: Final = _SIGNS.whole(
     r"|check (?:back|again|in)|look again|report back) (?:when|once|after|as soon as|in|shortly"
     r"|later|then)"
 )
+# What is announced beside something that is under way, and happens only when that has ended. They
+# are a set of their own: few sentences are asked for them.
+_SIGNS_OF_AN_END: Final = Signs()
+_UNDER_WAY: Final = _SIGNS_OF_AN_END.whole(
+    r"(?:is|are|been|it's|they're|keeps?|continues?) (?:(?:now|currently|still|also|already|to) )*"
+    rf"(?:{_RUNNING}|at work|watching|copying|polling|scanning|crawling|syncing|indexing|converting"
+    r"|importing|exporting|fuzzing|rendering|encoding|transferring|monitoring|counting)"
+    r"|(?:in|into|to) the background"
+)
+_BOUND: Final = _SIGNS_OF_AN_END.whole(
+    r"(?:when|once|as soon as|the moment|after|until) (?:the|it|its|it's|they|they're|that|this|all"
+    r"|both|everything|each|code|quote|an?)|(?:upon|after) (?:its |their )?(?:completion|success"
+    r"|exit)|at \d{1,2}:\d\d|then[.]$"
+)
+_SIGNS_OF_A_BOND: Final = ("when ", "once ", "soon ", "moment ", "after ", "until ", "pon ", ":")
 _SERVES: Final = re.compile(
     r"\b(?:running|listening|up) (?:on|at) (?:http|port|localhost|:?\d)"
     r"|\b(?:server|сервер|서버)(?!.*\b(?:build|tests?|deploy|migration)\b)"
@@ -273,12 +289,27 @@ def _runs(plain: str) -> bool:
     return (_RUNS.is_in(plain) or runs_by_itself(plain)) and _SERVES.search(plain) is None
 
 
+def _acts_at_an_end(plain: str) -> bool:
+    """Tell whether the writer acts when something else has ended."""
+    may_be = plain.endswith("then.") or holds_one(plain, _SIGNS_OF_A_BOND)
+    if may_be and _BOUND.is_in(plain):
+        return _THE_WRITER_ACTS.is_in(plain) or plain.startswith("will ")
+    return is_bound(plain)
+
+
+def _is_under_way(plain: str) -> bool:
+    """Tell the same with fewer words: an act that is bound to its end says the rest."""
+    return _runs(plain) or (_UNDER_WAY.is_in(plain) and _SERVES.search(plain) is None)
+
+
 def waits_for_an_end(closing: Closing) -> str | None:
     """Return the sentence that says that something still runs, and nothing is to be done now."""
     if not closing.sentences:
         return None
     *before, last = closing.sentences[-_NEAR_END:]
     if _runs(last.plain) or _waits_for_a_worker(closing.sentences):
+        return last.said
+    if _acts_at_an_end(last.plain) and any(_is_under_way(each.plain) for each in (*before, last)):
         return last.said
     # One look at all of them tells that most run nothing; whether one asks takes the same look.
     if not before or not (_RUNS.is_in(_together(before)) or runs_by_itself(before[-1].plain)):

@@ -81,6 +81,7 @@ _MARKERS: Final = frozenset(
     ve bu bir devam ediyorum edelim ediyoruz kalan tamam onaylarsan istersen hangi
     saya akan lanjut langkah berikutnya yang dan untuk kita mari sekarang selanjutnya belum
     silakan apakah kalau jika anda teraz najpierw nie czy jest daj jak zaraz dalej oraz sprawdzam
+    restam restano rimangono quedan pendientes
     poprawiam uruchamiam zaczynam dodam trwa tle berjalan masih menunggu mohon sudah
     """.split()
 )
@@ -138,6 +139,7 @@ _requests: Final = _Said(lambda each: each.requests)
 _offers: Final = _Said(lambda each: each.offers)
 awaits_the_person: Final = _Said(lambda each: each.awaits)
 runs_by_itself: Final = _Said(lambda each: each.runs)
+is_bound: Final = _Said(lambda each: each.bound)
 _left: Final = _Said(lambda each: each.left)
 _notes: Final = _Said(lambda each: each.notes)
 _tells: Final = _Said(lambda each: each.tells)

@@ -1,4 +1,4 @@
-"""Does the form of a sentence look ahead, whatever its words are?
+"""Does the form of a sentence look ahead, or a count leave something over, whatever its words are?
 
 Whoever is in the middle of work often leaves out who acts ("will check the parser first") or says
 it in other words than "I will" ("might as well fix the parser"). Such a sentence is known by its
@@ -8,9 +8,11 @@ build: what is meant, expected, planned or needed, and an act that has not been 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from interlock.policy.stops.phrases import Sign, Signs, one_of
+from interlock.policy.stops.closing_text import Sentence, holds_one
+from interlock.policy.stops.phrases import Late, Sign, Signs, one_of
 
 _LONGEST: Final = 220
 
@@ -77,6 +79,7 @@ _MEANT: Final = _one_of_forms(
         r"\d+ (?:of|out of) (?:the |all )?\d+ .*\b(?:so far|by now|as of now)\b",
         rf"next: {_ACT}\b",
         rf"(?:step|task|part|phase) #?\d+ ?(?:/|of) ?\d+: {_ACT}\b",
+        r"(?:all )?(?:what|that)(?:'s| is) (?:still )?left (?:to do )?is (?:to \w+|\w+ing)\b",
         # Nobody is named.
         rf"will (?:{_SOON} )*(?:{_LOOK}|{_ACT} .*\b{_SOON}{_STOP}|do{_STOP})",
         rf"will (?:now|first|then|next) {_ACT}\b",
@@ -126,7 +129,7 @@ _MEANT: Final = _one_of_forms(
         rf"{_MADE}\b",
         rf"\b(?:is|are) (?:all )?still (?:missing|to come|to do|to be done){_STOP}",
         rf"\b(?:is|are|has|have)(?: not|n't)(?: been)? (?:{_MADE}|there|in place) yet{_STOP}",
-        rf"\bnot yet {_MADE}{_STOP}",
+        rf"\b(?:not yet {_MADE}|not {_MADE} yet){_STOP}",
         # What others got is missing here.
         rf"\bneeds? (?:the same|that|this) (?:\w+ )?{_SORT_OF_ACT}\b",
         r"\bneeds? (?:\w+ing|an? (?:\w+ )?(?:fix|line|test|update|entry|tweak|look))"
@@ -138,6 +141,50 @@ _PATIENCE: Final = _SIGNS.add(
     r"(?:(?:give|bear|grant|allow) (?:with )?me\b.{0,24}|hang on|hold on|here goes|here we go"
     r"|(?:one|a|just a|half a) (?:sec|second|moment|minute|tick|mo)\b.{0,12}|will do|going in"
     rf"|be right back|back in a (?:sec|second|moment|minute))(?:,? please)?{_STOP}"
+)
+# A count and what it leaves over: "3 of the 7 files are converted" is a report; with "the remaining
+# four follow" beside it, it is not. A set of their own: few sentences are asked for them.
+_SIGNS_OF_A_COUNT: Final = Signs()
+_SIGNS_OF_A_REST: Final = ("remain", " other ", "rest ", " left", " to go", " pending", " open")
+_REST: Final = _SIGNS_OF_A_COUNT.whole(
+    r"(?:remaining|other|rest) (?:[^.;]* )?(?:follow|to go|to do|pending|open|still|next|the same)"
+    r"|(?:are|is|still) (?:still )?(?:left|to do|pending|open)|remain|to go"
+)
+# It says that the rest stays, why, or that it is somebody else's.
+_STAYS: Final = _SIGNS_OF_A_COUNT.whole(
+    r"\w+n't|not|no|none|nothing|never|fail\w*|skip\w*|pass\w*|errors?|warnings?|tests|unchanged"
+    r"|already|separate|scope|blocked|because|since|so|as|only|intentionally|deliberately|known"
+    r"|harmless|you|your|team|upstream|users?|they|optional(?:ly)?|later|if|which"
+)
+_COUNTS: Final = {
+    word: count
+    for count, words in enumerate(
+        (
+            "one ein eine un une uno um uma una een",
+            "two zwei deux dos dois duas due twee",
+            "three drei trois tres três tre drie",
+            "four vier quatre cuatro quatro quattro",
+            "five fünf cinq cinco cinque vijf",
+            "six sechs seis sei zes",
+            "seven sieben sept siete sete sette zeven",
+            "eight acht huit ocho oito otto",
+            "nine neun neuf nueve nove negen",
+            "ten zehn dix diez dez dieci tien",
+            "eleven elf onze undici",
+            "twelve zwölf douze doce doze dodici twaalf",
+        ),
+        start=1,
+    )
+    for word in words.split()
+}
+_NUMBER: Final = rf"(\d{{1,6}}|{'|'.join(_COUNTS)})"
+_PART_OF_ALL: Final = Late(
+    rf"\b{_NUMBER}(?: ?/ ?|(?: [^ ,.;:]+){{0,2}} (?:of|out of|von|der|sur|de|di|su|van|z|з|із|из"
+    rf"|trong|dari|من أصل|من)(?: (?:the|all|den|les|los|las|os|as|de|total))? ){_NUMBER}\b"
+)
+_ALL_WITH_A_PART: Final = Late(
+    r"(\d{1,6})(?:[^\d.\u3002]{0,8}?(?:중|のうち|中|में से)|[^\d.,]{1,24}[dt][ae]n)"
+    r"[^\d.\u3002]{0,12}?(\d{1,6})"
 )
 _ASIDE: Final = re.compile(r" \([^()]*\)")
 
@@ -152,3 +199,31 @@ def looks_ahead(plain: str) -> bool:
 def asks_for_patience(plain: str) -> bool:
     """Tell whether a sentence only asks to wait for a moment."""
     return _PATIENCE.is_in(plain)
+
+
+def counts_a_rest(sentences: Sequence[Sentence], *, is_left: bool) -> bool:
+    """Tell whether a count leaves something over and the last sentence names that.
+
+    `is_left` is whether that sentence is known to say what is left.
+    """
+    return (is_left or _names_a_rest(sentences[-1])) and any(
+        _counts_a_part(each.plain) for each in sentences
+    )
+
+
+def _names_a_rest(sentence: Sentence) -> bool:
+    plain = sentence.plain
+    if sentence.is_item or not holds_one(plain, _SIGNS_OF_A_REST):
+        return False
+    return _REST.is_in(plain) and not _STAYS.is_in(plain)
+
+
+def _counts_a_part(plain: str) -> bool:
+    part, whole = _PART_OF_ALL.search(plain), _ALL_WITH_A_PART.search(plain)
+    return (part is not None and _count(part[1]) < _count(part[2])) or (
+        whole is not None and _count(whole[2]) < _count(whole[1])
+    )
+
+
+def _count(number: str) -> int:
+    return _COUNTS.get(number) or int(number)

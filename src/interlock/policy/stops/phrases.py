@@ -52,6 +52,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     """It waits for the person."""
     runs: str
     """Something goes on by itself, and its end is waited for."""
+    bound: str
+    """What is announced happens when something else has ended."""
     left: str
     """A part of the work is not done yet: whoever is at work has it to do."""
     remarks: str
