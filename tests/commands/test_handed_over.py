@@ -121,6 +121,8 @@ def test_numbers_in_texts_are_decimal_in_lua():
             ["overwrite /dev/stdout", "delete $stdin"],
         ),
         ("find a -name b -exec dirname {} \\; | xargs rm", ["delete $stdin"]),
+        ("find a -name b -ls -exec rm c \\;", ["delete c"]),
+        ("find a -name b -ls | xargs rm", ["delete $stdin"]),
         ("find a -name b -exec echo c \\; | xargs rm", ["delete c"]),
         ("find a -name b -exec echo c \\; -print | xargs rm", ["delete c", "delete a/b"]),
         ("declare -A h=(a b k x); rm ${h[k]}", ["delete x"]),

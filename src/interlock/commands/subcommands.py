@@ -100,7 +100,6 @@ _FD_EXEC_FLAGS: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 _OPTION_LINE: Final = r"\s{0,9}-{0,2}(\w[\w-]{0,40})[\s=:]{0,9}(.*)"
 _NOT_SHOWN: Final = REMOTE | DECODED
 _ALL: Final = "*\n"
-_PRINTS: Final = frozenset(("-print", "-print0"))
 _PRINTS_NAMES: Final = re.compile(r"%p(?:\\n|\\0|\n)")
 _PRINTS_OTHERWISE: Final = FIND_OUTPUTS | {"-printf", "-ls"}
 _ARGUMENT_FILE: Final = frozenset(("-a", "--arg-file"))
@@ -118,9 +117,7 @@ def _run_xargs(simulation: Simulation, command: Command, scope: Scope) -> Stream
     fed = command.frame.stdin if file is None else simulation.places.stream(file, scope)
     if not words:
         return Stream(fed.labels, fed.text)
-    if placeholder and divider is None:
-        divider = "\n"
-    arguments = _arguments_from(fed, divider)
+    arguments = _arguments_from(fed, divider or ("\n" if placeholder else None))
     if not placeholder or not any(placeholder in word.text for word in words):
         return simulation.run_words([*words, *arguments], command, scope, via="xargs")
     printed: Stream = UNSEEN
@@ -151,8 +148,7 @@ def _xargs_command(command: Command, simulation: Simulation) -> tuple[list[Word]
                 words[index + 1].text if text != "--replace" and index + 1 < len(words) else "{}"
             )
         elif text.startswith(("-I", "-i", "-J", "--replace=")):
-            placeholder = text.partition("=")[2] if "=" in text else text[2:]
-            placeholder = placeholder or "{}"
+            placeholder = (text.partition("=")[2] if "=" in text else text[2:]) or "{}"
         elif re.match(_NUL_DIVIDES, text):
             divider = "\0"
         elif text.startswith(("-d", "--delim")):
@@ -202,9 +198,10 @@ def _run_find(simulation: Simulation, command: Command, scope: Scope) -> Stream:
                 # Names that are made of found ones lead elsewhere: `dirname {}`, `readlink {}`.
                 made = any("{}" in word.text for word in template)
                 printed.append(Stream(ran.labels) if made else ran)
-        elif word.text in _PRINTS_OTHERWISE and not _PRINTS_NAMES.fullmatch(next(words, word).text):
+    for word, behind in pairwise((*command.argv, command.argv[0])):
+        if word.text in _PRINTS_OTHERWISE and not _PRINTS_NAMES.fullmatch(behind.text):
             printed.append(UNSEEN)
-    if not printed or not _PRINTS.isdisjoint(command.invocation.flags):
+    if not printed or command.invocation.has("-print", "-print0"):
         ending = "\0" if "-print0" in command.invocation.flags else "\n"
         printed.append(Stream(0, "".join([f"{word.text}{ending}" for word in found]), exact=False))
     told = joined(printed)
@@ -237,7 +234,10 @@ def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | 
 def _children(_simulation: Simulation, command: Command, _scope: Scope) -> Stream:
     """`Get-ChildItem folder -Filter pattern` finds what lies there."""
     below = [
-        word.text if word.glob or not _is_folder(word.text) else f"{word.text.rstrip('/')}/*"
+        word.text
+        # A name with a dot in it is a file's.
+        if word.glob or "." in word.text.rpartition("/")[2].strip(".")
+        else f"{word.text.rstrip('/')}/*"
         for word in cmdlet_of(command).paths or [literal(".")]
     ]
     many = MANY if any("*" in text for text in below) else 0
@@ -248,10 +248,6 @@ def _processes(_simulation: Simulation, command: Command, _scope: Scope) -> Stre
     """`Get-Process` without a name finds all there are."""
     given = cmdlet_of(command)
     return UNSEEN if given.operands or given.values else Stream(MANY, _ALL, exact=False)
-
-
-def _is_folder(path: str) -> bool:
-    return "." not in path.rpartition("/")[2].strip(".")
 
 
 def _each(simulation: Simulation, command: Command, scope: Scope) -> Stream:
