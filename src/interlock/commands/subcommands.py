@@ -232,10 +232,9 @@ def _run_fd(simulation: Simulation, command: Command, scope: Scope) -> Stream | 
 
 
 def _children(_simulation: Simulation, command: Command, _scope: Scope) -> Stream:
-    """`Get-ChildItem folder -Filter pattern` finds what lies there."""
+    """`Get-ChildItem folder -Filter pattern` finds what lies there; `a.b` is a file."""
     below = [
         word.text
-        # A name with a dot in it is a file's.
         if word.glob or "." in word.text.rpartition("/")[2].strip(".")
         else f"{word.text.rstrip('/')}/*"
         for word in cmdlet_of(command).paths or [literal(".")]
