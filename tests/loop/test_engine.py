@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -19,7 +19,7 @@ import pytest
 
 from interlock.errors import InputError, UnavailableError
 from interlock.loop.engine import Body, Cron, Engine, JsonValue, Steps
-from interlock.loop.engine_lease import EngineDatabase
+from interlock.loop.engine_lease import EngineDatabase, Lease, Worker
 from loop.engine_worker import SettableClock
 from loop.stopped_process import stop
 from patience import LONG_ENOUGH_S
@@ -211,6 +211,35 @@ def test_no_two_workers_have_the_same_name(place: str) -> None:
         with pytest.raises(UnavailableError, match="has a worker `here` already"):
             an_engine(place).start()
         assert [worker.is_alive for worker in engine.status().workers] == [True]
+
+
+class FencedMeanwhile(EngineDatabase):
+    """Somebody takes over the flows of whoever is gone, right after they were looked at."""
+
+    def workers(self) -> Sequence[Worker]:
+        found = super().workers()
+        for worker in found:
+            if not worker.is_alive and not worker.epoch & 1:
+                self.fence(worker)
+        return found
+
+
+def test_a_name_is_taken_again_although_its_old_flows_are_taken_over_meanwhile(place: str) -> None:
+    with an_engine(place):
+        pass
+    database = FencedMeanwhile(place)
+    set_even = "UPDATE {schema}interlock_workers SET epoch = epoch - epoch % 2"
+    database.change(set_even)
+    [before] = EngineDatabase.workers(database)
+
+    lease = Lease.taken(database, "here", LEASE_S)
+
+    [after] = database.workers()
+    database.close()
+    assert not before.is_alive
+    assert after.is_alive
+    assert after.executor == lease.executor
+    assert after.epoch > before.epoch + 1
 
 
 def test_a_process_has_one_engine_at_a_time(tmp_path: Path) -> None:

@@ -227,20 +227,19 @@ class Lease:
             "lease": int(lease_s * 1_000_000),
             "process": own_name(),
         }
-        before = next((each for each in database.workers() if each.name == worker), None)
-        if before is None:
-            entered = database.change(_ENTER, **values)
-        elif before.is_alive:
-            entered = 0
-        else:
-            entered = database.change(_ENTER_AGAIN, **values, epoch=before.epoch)
-        if not entered:
-            raise UnavailableError(
-                f"the loop's engine in {database.name} has a worker `{worker}` already: give this"
-                f" one another name, or wait: a worker that is gone loses its name in {lease_s:g} s"
-            )
-        [(epoch,)] = database.rows(_EPOCH, worker=worker)
-        return cls(database, worker, epoch, lease_s)
+        while (before := _known(database, worker)) is None or not before.is_alive:
+            if before is None:
+                entered = database.change(_ENTER, **values)
+            else:
+                entered = database.change(_ENTER_AGAIN, **values, epoch=before.epoch)
+            if entered:
+                [(epoch,)] = database.rows(_EPOCH, worker=worker)
+                return cls(database, worker, epoch, lease_s)
+            # It was fenced meanwhile by whoever takes its old flows over, or somebody was faster.
+        raise UnavailableError(
+            f"the loop's engine in {database.name} has a worker `{worker}` already: give this"
+            f" one another name, or wait: a worker that is gone loses its name in {lease_s:g} s"
+        )
 
     def check(self) -> None:
         """Raise Fenced unless everything that this worker began is still its own."""
@@ -259,6 +258,10 @@ class Lease:
     def release(self) -> None:
         """Let others have it at once."""
         self._database.change(_RENEW, **self._mine, lease=0)
+
+
+def _known(database: EngineDatabase, worker: str) -> Worker | None:
+    return next((each for each in database.workers() if each.name == worker), None)
 
 
 def cut_off(engine: Engine) -> None:
