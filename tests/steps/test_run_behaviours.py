@@ -157,7 +157,45 @@ def the_same_words_and_nothing_else() -> Run:
     return [a_message("I will now continue with the implementation of the parser.")] * 5
 
 
+def a_compiler_that_says_the_same_of_ever_other_lines() -> Run:
+    told = "cart.ts({}): error TS2345: `string` is not assignable to `number`."
+    rounds = (
+        (an_edit("cart.ts", n), a_check(told.format(f"{n + 3},7"), "npx tsc -p . | head"))
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def answers_that_are_all_refused() -> Run:
+    rounds = (
+        (
+            a_check(f"{n * 7919}", f"python guess.py {n}"),
+            a_call("submit_answer", {"answer": n * 7919}, "Incorrect answer, try again."),
+        )
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def blocks_that_never_match() -> Run:
+    refused = "# 1 SEARCH/REPLACE block failed to match!\n\n## a.py has no such lines"
+    return [a_call("apply_block", {"file": "a.py", "search": n}, refused) for n in range(9)]
+
+
+def plans_that_are_refused_after_every_change() -> Run:
+    told = "zone.a: Refreshing...\n\n\u2502 Error: no access to zone a (request {})\n\u2502"
+    rounds = (
+        (an_edit("main.tf", n), a_check(told.format(f"{n * 7919:x}"), "terraform plan"))
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
 STUCK = (
+    a_compiler_that_says_the_same_of_ever_other_lines,
+    answers_that_are_all_refused,
+    blocks_that_never_match,
+    plans_that_are_refused_after_every_change,
     another_file_and_the_same_failing_test,
     the_same_failing_test_with_looks_in_between,
     a_script_that_never_runs,
@@ -328,7 +366,66 @@ def a_bug_that_is_described() -> Run:
     return [{**a_look(n), "text": text.format(n)} for n in range(20)]
 
 
+def a_failure_that_is_not_its_own() -> Run:
+    rounds = ((an_edit(FILES[n % 8], n), a_check(failing(1, 20 + n))) for n in range(25))
+    return [row for each in rounds for row in each]
+
+
+def a_test_first_and_then_the_code() -> Run:
+    rounds = (
+        (
+            an_edit("tests/test_orders.py", n),
+            a_check(f"FAILED test_{n} - NameError: no part {n}\n1 failed, {n} passed in 0.1s"),
+            an_edit("src/orders.py", n),
+            a_check(f"{n + 1} passed in 0.1s"),
+        )
+        for n in range(20)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_hunt_for_the_commit() -> Run:
+    good = (False, True, True, False, False, True, False, False, False, True)
+    rounds = (
+        (
+            a_check(
+                f"Bisecting: {512 >> n} revisions left", f"git bisect {'good' if ok else 'bad'}"
+            ),
+            a_check("1 passed in 0.1s" if ok else failing(1, 0)),
+        )
+        for n, ok in enumerate(good)
+    )
+    return [row for each in rounds for row in each]
+
+
+def one_compile_error_after_the_other() -> Run:
+    said = "undefined: {0}", "cannot use {0} as int", "missing return in {0}", "{0} is unused"
+    rounds = (
+        (
+            a_check(f"{file}:{n}:4: {said[n % 4].format(file)}", "go build ./..."),
+            an_edit(file, n),
+        )
+        for n, file in enumerate(FILES * 2)
+    )
+    return [row for each in rounds for row in each]
+
+
+def answers_that_are_taken() -> Run:
+    return [a_call("submit_answer", {"answer": n}, f"Correct: {n} points") for n in range(20)]
+
+
+def logs_full_of_errors_that_are_read() -> Run:
+    told = "ERROR request {} failed\nERROR: could not connect\nINFO served"
+    return [a_check(told.format(n), f"tail -3 logs/{n}.log") for n in range(20)]
+
+
 AT_WORK = (
+    a_failure_that_is_not_its_own,
+    a_test_first_and_then_the_code,
+    a_hunt_for_the_commit,
+    one_compile_error_after_the_other,
+    answers_that_are_taken,
+    logs_full_of_errors_that_are_read,
     setbacks_that_a_green_check_follows,
     a_list_with_the_same_words_for_each_entry,
     a_bug_that_is_described,

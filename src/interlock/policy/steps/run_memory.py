@@ -88,16 +88,27 @@ def patched(meter: Meter) -> Evidence | None:
 
 
 def _failed_changes(meter: Meter, place: str) -> Sequence[PastCall]:
-    """Return the changes of a place that something failed after, and the latest one."""
+    """Return the changes of a place that something failed after, and the latest one.
+
+    What works after a change, a check that finds nothing wrong or what had failed before, settles
+    the changes up to there.
+    """
     own: list[PastCall] = []
     failed = True
+    failing_calls: set[str] = set()
     for each in meter.calls:
         if each.step <= meter.cleared:
             continue
+        if each.failing == 0 or (not each.error and each.call in failing_calls):
+            own.clear()
+            failing_calls.clear()
+            failed = True
         if each.place == place and failed:
             own.append(each)
             failed = False
-        failed = failed or bool(each.error)
+        if each.error:
+            failed = True
+            failing_calls.add(each.call)
     return own
 
 
