@@ -145,6 +145,9 @@ def test_a_declared_tool_polls_whatever_comes_back() -> None:
         ("Bash", "cat a > b", True),
         ("Bash", "git commit -m x", True),
         ("Bash", "git bisect good", True),
+        ("Bash", "npm publish packages/a", True),
+        ("Bash", "kubectl apply -f a.yml", True),
+        ("Bash", "kubectl get pods", False),
         ("Bash", "pytest 2>&1 | tail", False),
         ("Bash", "ls 2>/dev/null", False),
         ("Bash", "python run.py", False),
@@ -409,6 +412,7 @@ def test_few_words_complain_only_of_the_call_that_they_answer() -> None:
     [
         ("Edit", '{"file_path": "a.py", "new": 1}', '{"file_path": "a.py", "new": 2}'),
         ("str_replace_editor", '{"path": "a.py", "command": "insert"}', '{"path": "a.py"}'),
+        ("create_file", '{"filePath": "a.py", "x": "1 2"}', '{"filePath": "a.py", "x": "3 4"}'),
         ("write", "a.py", "a.py"),
     ],
 )

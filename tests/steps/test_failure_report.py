@@ -39,6 +39,8 @@ RAN_AND_FAILED = (
     ("pre-commit run", "ruff.................Failed\n- hook id: ruff"),
     ("ssh build", "ssh: connect to host build port 22: no route"),
     ("cd /w && sudo reboot", "sudo: a password is required"),
+    ("npx eslint web", "main.js\n  1:1  error  no\n\n\u2716 2 problems (2 errors, 0 warnings)"),
+    ("ruff check .", "a.py:1:1: F401 unused\nFound 2 errors."),
     ("make", "x" * 3000 + "\nmake: *** [all] Error 2"),
 )
 

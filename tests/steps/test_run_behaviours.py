@@ -191,7 +191,45 @@ def plans_that_are_refused_after_every_change() -> Run:
     return [row for each in rounds for row in each]
 
 
+def findings_that_no_change_moves() -> Run:
+    told = (
+        "/w/main.js\n  1:1  error  Parsing failed\n\n\u2716 14 problems (14 errors, 0 warnings)\n"
+    )
+    rounds = (
+        (
+            a_call("replace_in_file", {"path": file, "diff": n}, f"{file} was saved."),
+            a_call("execute_command", {"command": "npx eslint web"}, f"Output:\n{told}"),
+        )
+        for n, file in enumerate(FILES * 2)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_file_written_anew_while_its_tests_fail() -> Run:
+    told = (
+        "  quiz\n    1) counts\n\n\n  1 passing (9ms)\n  2 failing\n\n  1) expected {} to equal 5"
+    )
+    rounds = (
+        (
+            a_call("create_file", {"filePath": "quiz.js", "content": n}, "File written."),
+            a_check(told.format(n * 7), f"npm test -- --seed={n}"),
+        )
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_page_that_never_opens() -> Run:
+    return [
+        a_call("browser_navigate", {"url": f"https://a.test/{n}"}, "Navigation timeout exceeded")
+        for n in range(12)
+    ]
+
+
 STUCK = (
+    findings_that_no_change_moves,
+    a_file_written_anew_while_its_tests_fail,
+    a_page_that_never_opens,
     a_compiler_that_says_the_same_of_ever_other_lines,
     answers_that_are_all_refused,
     blocks_that_never_match,
@@ -419,7 +457,45 @@ def logs_full_of_errors_that_are_read() -> Run:
     return [a_check(told.format(n), f"tail -3 logs/{n}.log") for n in range(20)]
 
 
+def retries_that_work_in_the_end() -> Run:
+    down = "npm ERR! code E503\nnpm ERR! the registry is not there just now"
+    rounds = (
+        (
+            a_check(down, f"npm publish packages/{n}"),
+            a_check(f"+ @shop/part-{n}@1.0.0", f"npm publish packages/{n}"),
+        )
+        for n in range(14)
+    )
+    return [row for each in rounds for row in each]
+
+
+def the_same_on_every_machine() -> Run:
+    done = "0 upgraded, 0 newly installed, 0 to remove and 0 not upgraded."
+    rounds = (
+        (
+            a_check(done, f"ssh {name} sudo apt-get upgrade"),
+            a_check("active", f"ssh {name} systemctl is-active nginx"),
+        )
+        for name in "ash beech birch cedar elm fir hazel larch lime oak pine rowan yew".split()
+    )
+    return [row for each in rounds for row in each]
+
+
+def failed_jobs_that_are_read() -> Run:
+    told = "test ({}) FAILED test_total - it differs\nError: Process completed with exit code 1."
+    return [a_check(told.format(n), f"gh run view {n * 7919} --log-failed") for n in range(20)]
+
+
+def mail_about_failures() -> Run:
+    told = "Subject: Delivery failed\nParcel {} could not be delivered."
+    return [a_call("read_email", {"id": n}, told.format(n)) for n in range(20)]
+
+
 AT_WORK = (
+    retries_that_work_in_the_end,
+    the_same_on_every_machine,
+    failed_jobs_that_are_read,
+    mail_about_failures,
     a_failure_that_is_not_its_own,
     a_test_first_and_then_the_code,
     a_hunt_for_the_commit,

@@ -67,25 +67,27 @@ def error_of(
     arguments: str = "",
     edits: bool = False,
     runs: bool = False,
+    shows: bool = False,
 ) -> str | None:
     """Return the signature of the error that a result reports; None where it reports none.
 
     `failed` is what the client knows: True makes the result an error whatever it says, otherwise
-    only what reads like one is: more does where something was to be edited, or was run. A search
-    that found nothing and a call that was never run are none.
+    only what reads like one is: more does where something was to be edited or was run, and
+    less where it was only shown. A search that found nothing and a call that was never run are
+    none.
     """
     if result is None:
         return "failed" if failed else None
-    if not failed and not _reads_like_an_error(result, arguments, edits=edits, runs=runs):
+    if (
+        not failed
+        and not opens_as_failure(result, shows=shows)
+        and not (edits and refuses_edit(result))
+        and not ends_as_failure(result, shows=shows)
+        and not (runs and fails_within(result, arguments))
+    ):
         return None
     is_none = _found_nothing(tool, arguments, result) or _was_never_run(result)
     return None if is_none else signature(result)
-
-
-def _reads_like_an_error(result: str, arguments: str, *, edits: bool, runs: bool) -> bool:
-    if opens_as_failure(result) or (edits and refuses_edit(result)):
-        return True
-    return ends_as_failure(result) or (runs and fails_within(result, arguments))
 
 
 def _was_never_run(result: str) -> bool:

@@ -28,7 +28,7 @@ _LOOKED_AT: Final = 2_000
 _DIGITS: Final = 12
 _MOST_NUMBERS: Final = 8
 _LONGEST_NUMBER: Final = 15
-_BRIEF: Final = 40
+_BRIEF: Final = 100
 """So short an answer tells something only together with the question."""
 _SHORT: Final = 300
 """A longer result is more than a word that something is not ready."""
@@ -83,7 +83,8 @@ _CHANGING_COMMAND: Final = re.compile(
     r"(?:^|[\s;&|\"'(])(?:sed\s+(?:-\w+\s+)*-i|perl\s+-\w*i|tee|mv|cp|rm|mkdir|touch|chmod|chown"
     r"|ln|patch|git\s+(?:add|am|apply|bisect|checkout|cherry-pick|clean|clone|commit|merge|mv|pull"
     r"|push|rebase|reset|restore|revert|rm|stash|switch)|(?:pip3?|uv|npm|pnpm|yarn|apt(?:-get)?|cargo|go|gem|brew)\s+(?:add|get|i|install"
-    r"|remove|uninstall|update|upgrade))\s|(?<![0-9&>=-])>>?\s*(?!/dev/null|&)[\w./~$\"'{-]"
+    r"|remove|uninstall|update|upgrade)|[a-z][\w-]+\s+(?:\w+\s+)?(?:apply|create|delete|deploy|publish"
+    r"|push|release|restart|rollout|scale|start|stop))\s|(?<![0-9&>=-])>>?\s*(?!/dev/null|&)[\w./~$\"'{-]"
 )
 
 
@@ -117,13 +118,15 @@ def call_seen(
     size = len(result or "") if result_size is None else result_size
     if changed is None:
         changed = bool(files) or _changes(tool, begun)
+    runs = _runs(tool, begun)
     error = error_of(
         shown,
         failed=failed,
         tool=tool,
         arguments=begun,
         edits=changed,
-        runs=_runs(tool, begun) and not _passes(tests),
+        runs=runs and not _passes(tests),
+        shows=not runs and not changed and _shows(tool),
     )
     if error is None and shown is not None and tests is not None and tests.failed:
         error = signature(shown)
@@ -176,7 +179,7 @@ def _failing(result: str | None, error: str | None, tests: TestCounts | None) ->
 
 
 _PLACE: Final = re.compile(
-    r'"(?:\w*path|file|\w*file_?name|target_file|uri|notebook)": ?"((?:[^"\\]|\\.){1,300})"'
+    r'"(?:\w*[pP]ath|file|\w*file_?name|target_file|uri|notebook)": ?"((?:[^"\\]|\\.){1,300})"'
 )
 
 
@@ -264,6 +267,12 @@ def _runs(tool: str, arguments: str) -> bool:
     if not tool:
         return True
     return not _RUNNERS.isdisjoint(_words_of(tool)) and not only_views(arguments)
+
+
+def _shows(tool: str) -> bool:
+    """Return whether a tool of this name shows what is there: it looks, or runs what does."""
+    words = _words_of(tool)
+    return not _RUNNERS.isdisjoint(words) or not _ASKING.isdisjoint(words)
 
 
 def _only_asks(words: tuple[str, ...]) -> bool:

@@ -26,7 +26,7 @@ _OPENING: Final = re.compile(
     r"|\s+(?:[a-z]{3,}ing|in|at|from|on|when|while|occurred|response|code|message|-?\d+)\b)"
     r"|[\w.]+(?:Error|Exception)\b(?!\.\w)|(?:\w+\.)+errors?\.\w+: |net::err_|err_\w+  "
     r"|traceback \(|fatal\b|panic:|malformed |invalid |unknown (?:command|option)"
-    r"|[a-z/.][\w./+-]*: (?:[^:\n]{1,120}: )*[^:\n]{0,80}?(?:no such"
+    r"|(?-i:[a-z/.])[\w./+-]*: (?:[^:\n]{1,120}: )*[^:\n]{0,80}?(?:no such"
     r"|not found|cannot |can't |could not |couldn't |invalid |illegal |unrecognized |unexpected "
     r"|unable to |failed|permission denied|is a directory|not a |syntax error|unknown |missing "
     r"|too many |bad |paths must precede|file exists|timed out|connection refused))",
@@ -36,7 +36,7 @@ _OPENING: Final = re.compile(
 _TROUBLES: Final = (
     "fail", "unable", "could", "can't", "cannot", "incorrect", "wrong", "reject", "denied",
     "forbid", "unauth", "time", "unknown", "unsupp", "not ", "http", "refuse", "abort", "exist",
-    "no ", "range", "<error", "<tool", "e: ", "unavail",
+    "no ", "range", "exceed", "<error", "<tool", "e: ", "unavail",
 )  # fmt: skip
 """One of these is in every sentence that says what could not be done; most results hold none."""
 # Written as text: most processes never need them, and to compile them takes milliseconds.
@@ -57,8 +57,8 @@ _SENTENCE: Final = (
 )
 """A result of few lines that says in one sentence what could not be done."""
 _PREDICATE: Final = (
-    r"(?i)\w[^\n.\"'`]{0,60} (?:failed|rejected|refused|denied|unavailable|aborted|out of range)\b"
-    r"(?:[:,!]|\.(?!\w)|\W*$| (?:because|to|with|due|after|while|at)\b)"
+    r"(?i)\w[^\n.\"'`]{0,60}"
+    r" (?:failed|rejected|refused|denied|unavailable|aborted|exceeded|out of range)\b(?:[:,!]|\.(?!\w)|\W*$| (?:because|to|with|due|after|while|at)\b)"
 )
 """The same, whatever it was that could not be done."""
 _ANSWER: Final = re.compile(
@@ -70,27 +70,32 @@ _ANSWER: Final = re.compile(
 """How a service answers that it has not done what was asked."""
 
 
-def opens_as_failure(result: str) -> bool:
-    """Return whether a result begins as one that is nothing but a failure."""
+def opens_as_failure(result: str, *, shows: bool) -> bool:
+    """Return whether a result begins as one that is nothing but a failure.
+
+    What only `shows` something may well show a sentence that says what could not be done.
+    """
     beginning = result[:OPENS_WITHIN]
     if _OPENING.match(beginning) is not None:
         return True
     if any(each in beginning for each in _CODES) and re.match(_EXITED, beginning) is not None:
         return True
-    return _is_refusing_answer(beginning) or _is_failing_sentence(result)
+    return _is_refusing_answer(beginning) or _is_failing_sentence(result, shows=shows)
 
 
 def _is_refusing_answer(beginning: str) -> bool:
     return beginning.lstrip()[:1] == "{" and _ANSWER.match(beginning) is not None
 
 
-def _is_failing_sentence(result: str) -> bool:
+def _is_failing_sentence(result: str, *, shows: bool) -> bool:
     if result.count("\n", 0, OPENS_WITHIN) > _FEW_LINES:
         return False
     beginning = result[:_SENTENCE_WITHIN].lower()
     if not any(map(beginning.__contains__, _TROUBLES)):
         return False
-    return re.match(_SENTENCE, result) is not None or re.match(_PREDICATE, result) is not None
+    if re.match(_SENTENCE, result) is not None:
+        return True
+    return not shows and re.match(_PREDICATE, result) is not None
 
 
 _CODES: Final = ("xit", "eturn")
@@ -111,22 +116,27 @@ _ADDED: Final = ("[", "(", "<")
 _NAMED: Final = re.compile(r"\s*(?:[\w.]*(?:Error|Exception)|error|fatal|panic)\b")
 
 
-def ends_as_failure(result: str) -> bool:
-    """Return whether what ran ended with an exception, or with a code that says so."""
+def ends_as_failure(result: str, *, shows: bool) -> bool:
+    """Return whether what ran ended with an exception, or with a code that says so.
+
+    What only `shows` something may show how another run ended, but for what its client adds.
+    """
     if _TRACEBACK not in result and "exit" not in result[-200:].lower():
         return False
     lines = result.rstrip()[-1_000:].splitlines()
     for line in lines[:-4:-1]:
         if re.search(_EXIT, line[-120:]) is not None:
-            return True
+            return not shows or line.startswith((*_ADDED, "{")) or line.lower().startswith("exit")
         if not line.startswith(_ADDED):
             break
-    return _TRACEBACK in result and bool(lines) and _NAMED.match(lines[-1]) is not None
+    return (
+        not shows and _TRACEBACK in result and bool(lines) and _NAMED.match(lines[-1]) is not None
+    )
 
 
 _SIGNS: Final = (
     "rror", "ERR", "***", ".go:", "rejected]", "CONFLICT (", "FAIL", "failed", "failing",
-    "fatal: [", "BEGIN f", "x Build f", "X ", "...Failed",
+    "fatal: [", "BEGIN f", "x Build f", "X ", "...Failed", "problem",
 )  # fmt: skip
 """One of these is in every line that only a failure prints."""
 _MOST_LINES: Final = 24
@@ -139,7 +149,8 @@ _WITHIN: Final = (
     r"|\[ERROR\] |make(?:\[\d+\])?: \*\*\* |FAILURE: |BUILD FAIL|Build FAILED|x Build failed"
     r"|PHP (?:Fatal|Parse) error|fatal: \[|CONFLICT \(| ! \[(?:remote )?rejected\]"
     r"|Hunk #\d+ FAILED|BEGIN failed|[1-9]\d* error(?:s)? generated|X .{0,80}exit code [1-9]"
-    r"|.*: FAIL code [1-9]|.{0,200}\.{3,}Failed\s*$"
+    r"|[\u2716\u00d7x] \d+ problems? \([1-9]|Found [1-9]\d* errors?\b"
+    r"|[1-9]\d* errors?, \d+ warnings?\b|.*: FAIL code [1-9]|.{0,200}\.{3,}Failed\s*$"
     r"|\s{0,4}[1-9]\d* (?:failed|failing)\s*$"
 )
 """Lines that only a failure prints, wherever they stand in what ran."""

@@ -30,6 +30,7 @@ from interlock.policy.steps.stuck_evidence import (
     attempts,
     graded,
     steps_in_words,
+    unsettled,
 )
 
 _WARNS: Final = 0.5
@@ -310,8 +311,9 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
     if not live or not live[-1].error:
         return None
     last = live[-1]
-    same = [each for each in live if each.error == last.error]
-    met = [any(each.error == last.error for each in own) for own in attempts(live)]
+    same = [each for each in unsettled(live) if each.error == last.error]
+    steps = {each.step for each in same}
+    met = [any(each.step in steps for each in own) for own in attempts(live)]
     times, in_a_row = sum(met), len([*takewhile(bool, reversed(met))])
     given = _PASSING_TROUBLE if last.silent else 0
     points = max(graded(times - given, _SAME), graded(in_a_row - given, _SAME_IN_A_ROW))

@@ -20,6 +20,7 @@ from interlock.policy.steps.stuck_evidence import (
     attempts,
     graded,
     steps_in_words,
+    unsettled,
 )
 
 _UNMOVED: Final = ((3, 0.3), (4, 0.5), (6, PAUSES), (12, STOPS))
@@ -58,7 +59,7 @@ def unmoved(meter: Meter) -> Evidence | None:
 def _same_complaints(meter: Meter, last: PastCall) -> Sequence[PastCall]:
     """Return the calls with the complaint of the last one, since it last went without."""
     own: list[PastCall] = []
-    for each in reversed(meter.calls):
+    for each in reversed(unsettled(meter.calls)):
         if each.step <= meter.cleared or (not each.error and each.call == last.call):
             break
         if each.complaint == last.complaint:
