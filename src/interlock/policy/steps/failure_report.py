@@ -58,7 +58,8 @@ _SENTENCE: Final = (
 """A result of few lines that says in one sentence what could not be done."""
 _PREDICATE: Final = (
     r"(?i)\w[^\n.\"'`]{0,60}"
-    r" (?:failed|rejected|refused|denied|unavailable|aborted|exceeded|out of range)\b(?:[:,!]|\.(?!\w)|\W*$| (?:because|to|with|due|after|while|at)\b)"
+    r" (?:failed|rejected|refused|denied|unavailable|aborted|exceeded|out of range)\b"
+    r"(?:[:,!]|\.(?!\w)|\W*$| (?:because|to|with|due|after|while|at)\b)"
 )
 """The same, whatever it was that could not be done."""
 _ANSWER: Final = re.compile(
