@@ -147,6 +147,23 @@ def test_an_answer_that_speaks_of_failures_is_none(tool: str, arguments: str, re
     assert not is_failure(tool, arguments, result)
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "ERROR: permission denied for table t\nSTATEMENT: DROP TABLE t",
+        "Traceback (most recent call last):\n  in total\nKeyError: 'a'",
+        "KeyError: 'a' was raised",
+        "# Error: keep this line",
+    ],
+)
+def test_what_a_command_shows_is_no_failure_unless_it_says_so_itself(shown: str) -> None:
+    assert not is_failure("Bash", "zgrep -h total logs/7.gz | tail -2", shown)
+    assert is_failure("Bash", "zgrep -h total a", "zgrep: a: No such file or directory")
+    assert is_failure("Bash", "cat a", "bash: line 1: cat: Permission denied")
+    assert is_failure("Bash", "git diff main", "fatal: not a git repository")
+    assert is_failure("Bash", "cat a", "Exit code: 1\nOutput:\n")
+
+
 @given(st.text(max_size=3_000), st.text(max_size=100))
 def test_reads_whatever_came_back(result: str, arguments: str) -> None:
     assert is_failure("Bash", arguments, result) in (True, False)

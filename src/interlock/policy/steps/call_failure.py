@@ -17,6 +17,7 @@ from interlock.policy.steps.failure_report import (
     fails_within,
     opens_as_failure,
     refuses_edit,
+    view_fails,
 )
 
 _LOOKED_AT: Final = 2_000
@@ -68,18 +69,22 @@ def error_of(
     edits: bool = False,
     runs: bool = False,
     shows: bool = False,
+    views: bool = False,
 ) -> str | None:
     """Return the signature of the error that a result reports; None where it reports none.
 
     `failed` is what the client knows: True makes the result an error whatever it says, otherwise
     only what reads like one is: more does where something was to be edited or was run, and
-    less where it was only shown. A search that found nothing and a call that was never run are
-    none.
+    less where it was only shown, least where a command `views` it. A search that found nothing and
+    a call that was never run are none.
     """
     if result is None:
         return "failed" if failed else None
+    if not failed and views and not view_fails(result, arguments):
+        return None
     if (
         not failed
+        and not views
         and not opens_as_failure(result, shows=shows)
         and not (edits and refuses_edit(result))
         and not ends_as_failure(result, shows=shows)

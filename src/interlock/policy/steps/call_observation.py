@@ -126,7 +126,8 @@ def call_seen(
         arguments=begun,
         edits=changed,
         runs=runs and not _passes(tests),
-        shows=not runs and not changed and _shows(tool),
+        shows=not runs and not changed and not _ASKING.isdisjoint(_words_of(tool)),
+        views=not runs and not changed and not _RUNNERS.isdisjoint(_words_of(tool)),
     )
     if error is None and shown is not None and tests is not None and tests.failed:
         error = signature(shown)
@@ -267,12 +268,6 @@ def _runs(tool: str, arguments: str) -> bool:
     if not tool:
         return True
     return not _RUNNERS.isdisjoint(_words_of(tool)) and not only_views(arguments)
-
-
-def _shows(tool: str) -> bool:
-    """Return whether a tool of this name shows what is there: it looks, or runs what does."""
-    words = _words_of(tool)
-    return not _RUNNERS.isdisjoint(words) or not _ASKING.isdisjoint(words)
 
 
 def _only_asks(words: tuple[str, ...]) -> bool:

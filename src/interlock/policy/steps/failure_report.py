@@ -84,6 +84,25 @@ def opens_as_failure(result: str, *, shows: bool) -> bool:
     return _is_refusing_answer(beginning) or _is_failing_sentence(result, shows=shows)
 
 
+_SHELLS: Final = ("bash", "-bash", "sh", "zsh", "fish", "ksh", "fatal", "error", "Error")
+
+
+def view_fails(result: str, arguments: str) -> bool:
+    """Return whether a command that only shows something fails: it says so under its own name.
+
+    What it shows may be the log of any failure there is.
+    """
+    first = result[:OPENS_WITHIN].lstrip().partition("\n")[0]
+    names = (*_SHELLS, *(part.partition(" ")[0] for part in _parts(arguments)))
+    if _OPENING.match(first) is not None and first.removeprefix("/bin/").startswith(
+        tuple(f"{name}: " for name in names)
+    ):
+        return True
+    if any(each in first for each in _CODES) and re.match(_EXITED, first) is not None:
+        return True
+    return _is_failing_sentence(result, shows=True) or ends_as_failure(result, shows=True)
+
+
 def _is_refusing_answer(beginning: str) -> bool:
     return beginning.lstrip()[:1] == "{" and _ANSWER.match(beginning) is not None
 
