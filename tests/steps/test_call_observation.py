@@ -144,6 +144,10 @@ def test_a_declared_tool_polls_whatever_comes_back() -> None:
         ("Bash", "sed -i s/a/b/ a.py", True),
         ("Bash", "cat a > b", True),
         ("Bash", "git commit -m x", True),
+        ("Bash", "git bisect good", True),
+        ("Bash", "npm publish packages/a", True),
+        ("Bash", "kubectl apply -f a.yml", True),
+        ("Bash", "kubectl get pods", False),
         ("Bash", "pytest 2>&1 | tail", False),
         ("Bash", "ls 2>/dev/null", False),
         ("Bash", "python run.py", False),
@@ -354,7 +358,8 @@ def test_what_a_checker_counted_is_known() -> None:
 
     assert seen("Bash", "mypy .", told, failed=True).failing == 1
     assert seen("Bash", "mypy .", "Error: killed", failed=True).failing is None
-    assert seen("Bash", "mypy .", told, failed=False).failing is None
+    assert seen("Bash", "mypy . | tail", told, failed=False).failing == 1
+    assert seen("Bash", "cat mypy.log", told, failed=False).failing is None
 
 
 @pytest.mark.parametrize(
@@ -363,6 +368,13 @@ def test_what_a_checker_counted_is_known() -> None:
         ("Error: 3 tables are missing in 0.31s", "Error: 3 tables are missing in 1.2 s"),
         ("Error: no lock was free at 12:01:33", "Error: no lock was free at 12:07:59"),
         ("AssertionError: the totals differ\nx", "first\nAssertionError: the totals differ"),
+        ("a.ts(3,7): error TS2: the types differ", "a.ts(12,9): error TS2: the types differ"),
+        ("a.go:3:7: undefined: the total", "a.go:12:9: undefined: the total"),
+        ("Error: unknown name at line 3 of it", "Error: unknown name at line 12 of it"),
+        (
+            "error[E1]: the borrow is too long\n --> a.rs:3\nerror: could not compile the crate",
+            "error[E1]: the borrow is too long\n --> a.rs:12\nerror: could not compile the app",
+        ),
     ],
 )
 def test_the_same_complaint_is_known_again_whatever_time_it_took(one: str, other: str) -> None:
@@ -374,6 +386,14 @@ def test_the_same_complaint_is_known_again_whatever_time_it_took(one: str, other
     [
         ("Error: 3 tables are missing", "Error: 2 tables are missing"),
         ("KeyError: the name 'a' is missing", "KeyError: the name 'b' is missing"),
+        (
+            "=== FAILURES ===\nFAILED a.py::test_one - it differs",
+            "=== FAILURES ===\nFAILED a.py::test_two - it differs",
+        ),
+        (
+            "error[E1]: the borrow is too long\nerror: could not compile due to 1 error",
+            "error[E2]: the name was not found\nerror: could not compile due to 1 error",
+        ),
     ],
 )
 def test_another_figure_or_name_is_another_complaint(one: str, other: str) -> None:
@@ -392,6 +412,7 @@ def test_few_words_complain_only_of_the_call_that_they_answer() -> None:
     [
         ("Edit", '{"file_path": "a.py", "new": 1}', '{"file_path": "a.py", "new": 2}'),
         ("str_replace_editor", '{"path": "a.py", "command": "insert"}', '{"path": "a.py"}'),
+        ("create_file", '{"filePath": "a.py", "x": "1 2"}', '{"filePath": "a.py", "x": "3 4"}'),
         ("write", "a.py", "a.py"),
     ],
 )

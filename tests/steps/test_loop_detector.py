@@ -186,3 +186,22 @@ def test_a_change_that_a_person_spoke_after_is_no_part_of_a_round() -> None:
     sent = a_success("send 100", changed=True)
 
     assert told(after(sent, PERSON, sent, sent)) == {"loop": StepDecision.CONTINUE}
+
+
+def test_what_failed_and_works_when_made_again_is_got_past() -> None:
+    calls = [each for n in range(6) for each in (a_failure(f"{n}"), a_success(f"{n}"))]
+
+    assert "same-error" not in points(after(*calls, a_failure("last")))
+    assert "same-error" in points(after(*calls[::2], a_failure("last")))
+
+
+def test_an_error_here_and_there_among_much_that_went_well_is_no_sign() -> None:
+    def rounds(well: int) -> list[Observation]:
+        return [
+            each
+            for n in range(6)
+            for each in (a_failure(f"{n}"), *(a_success(f"ok {n} {m}") for m in range(well)))
+        ]
+
+    assert "same-error" in points(after(*rounds(2), a_failure("last")))
+    assert "same-error" not in points(after(*rounds(4), a_failure("last")))

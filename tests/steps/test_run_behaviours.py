@@ -157,7 +157,83 @@ def the_same_words_and_nothing_else() -> Run:
     return [a_message("I will now continue with the implementation of the parser.")] * 5
 
 
+def a_compiler_that_says_the_same_of_ever_other_lines() -> Run:
+    told = "cart.ts({}): error TS2345: `string` is not assignable to `number`."
+    rounds = (
+        (an_edit("cart.ts", n), a_check(told.format(f"{n + 3},7"), "npx tsc -p . | head"))
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def answers_that_are_all_refused() -> Run:
+    rounds = (
+        (
+            a_check(f"{n * 7919}", f"python guess.py {n}"),
+            a_call("submit_answer", {"answer": n * 7919}, "Incorrect answer, try again."),
+        )
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def blocks_that_never_match() -> Run:
+    refused = "# 1 SEARCH/REPLACE block failed to match!\n\n## a.py has no such lines"
+    return [a_call("apply_block", {"file": "a.py", "search": n}, refused) for n in range(9)]
+
+
+def plans_that_are_refused_after_every_change() -> Run:
+    told = "zone.a: Refreshing...\n\n\u2502 Error: no access to zone a (request {})\n\u2502"
+    rounds = (
+        (an_edit("main.tf", n), a_check(told.format(f"{n * 7919:x}"), "terraform plan"))
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def findings_that_no_change_moves() -> Run:
+    told = (
+        "/w/main.js\n  1:1  error  Parsing failed\n\n\u2716 14 problems (14 errors, 0 warnings)\n"
+    )
+    rounds = (
+        (
+            a_call("replace_in_file", {"path": file, "diff": n}, f"{file} was saved."),
+            a_call("execute_command", {"command": "npx eslint web"}, f"Output:\n{told}"),
+        )
+        for n, file in enumerate(FILES * 2)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_file_written_anew_while_its_tests_fail() -> Run:
+    told = (
+        "  quiz\n    1) counts\n\n\n  1 passing (9ms)\n  2 failing\n\n  1) expected {} to equal 5"
+    )
+    rounds = (
+        (
+            a_call("create_file", {"filePath": "quiz.js", "content": n}, "File written."),
+            a_check(told.format(n * 7), f"npm test -- --seed={n}"),
+        )
+        for n in range(12)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_page_that_never_opens() -> Run:
+    return [
+        a_call("browser_navigate", {"url": f"https://a.test/{n}"}, "Navigation timeout exceeded")
+        for n in range(12)
+    ]
+
+
 STUCK = (
+    findings_that_no_change_moves,
+    a_file_written_anew_while_its_tests_fail,
+    a_page_that_never_opens,
+    a_compiler_that_says_the_same_of_ever_other_lines,
+    answers_that_are_all_refused,
+    blocks_that_never_match,
+    plans_that_are_refused_after_every_change,
     another_file_and_the_same_failing_test,
     the_same_failing_test_with_looks_in_between,
     a_script_that_never_runs,
@@ -328,7 +404,104 @@ def a_bug_that_is_described() -> Run:
     return [{**a_look(n), "text": text.format(n)} for n in range(20)]
 
 
+def a_failure_that_is_not_its_own() -> Run:
+    rounds = ((an_edit(FILES[n % 8], n), a_check(failing(1, 20 + n))) for n in range(25))
+    return [row for each in rounds for row in each]
+
+
+def a_test_first_and_then_the_code() -> Run:
+    rounds = (
+        (
+            an_edit("tests/test_orders.py", n),
+            a_check(f"FAILED test_{n} - NameError: no part {n}\n1 failed, {n} passed in 0.1s"),
+            an_edit("src/orders.py", n),
+            a_check(f"{n + 1} passed in 0.1s"),
+        )
+        for n in range(20)
+    )
+    return [row for each in rounds for row in each]
+
+
+def a_hunt_for_the_commit() -> Run:
+    good = (False, True, True, False, False, True, False, False, False, True)
+    rounds = (
+        (
+            a_check(
+                f"Bisecting: {512 >> n} revisions left", f"git bisect {'good' if ok else 'bad'}"
+            ),
+            a_check("1 passed in 0.1s" if ok else failing(1, 0)),
+        )
+        for n, ok in enumerate(good)
+    )
+    return [row for each in rounds for row in each]
+
+
+def one_compile_error_after_the_other() -> Run:
+    said = "undefined: {0}", "cannot use {0} as int", "missing return in {0}", "{0} is unused"
+    rounds = (
+        (
+            a_check(f"{file}:{n}:4: {said[n % 4].format(file)}", "go build ./..."),
+            an_edit(file, n),
+        )
+        for n, file in enumerate(FILES * 2)
+    )
+    return [row for each in rounds for row in each]
+
+
+def answers_that_are_taken() -> Run:
+    return [a_call("submit_answer", {"answer": n}, f"Correct: {n} points") for n in range(20)]
+
+
+def logs_full_of_errors_that_are_read() -> Run:
+    told = "ERROR request {} failed\nERROR: could not connect\nINFO served"
+    return [a_check(told.format(n), f"tail -3 logs/{n}.log") for n in range(20)]
+
+
+def retries_that_work_in_the_end() -> Run:
+    down = "npm ERR! code E503\nnpm ERR! the registry is not there just now"
+    rounds = (
+        (
+            a_check(down, f"npm publish packages/{n}"),
+            a_check(f"+ @shop/part-{n}@1.0.0", f"npm publish packages/{n}"),
+        )
+        for n in range(14)
+    )
+    return [row for each in rounds for row in each]
+
+
+def the_same_on_every_machine() -> Run:
+    done = "0 upgraded, 0 newly installed, 0 to remove and 0 not upgraded."
+    rounds = (
+        (
+            a_check(done, f"ssh {name} sudo apt-get upgrade"),
+            a_check("active", f"ssh {name} systemctl is-active nginx"),
+        )
+        for name in "ash beech birch cedar elm fir hazel larch lime oak pine rowan yew".split()
+    )
+    return [row for each in rounds for row in each]
+
+
+def failed_jobs_that_are_read() -> Run:
+    told = "test ({}) FAILED test_total - it differs\nError: Process completed with exit code 1."
+    return [a_check(told.format(n), f"gh run view {n * 7919} --log-failed") for n in range(20)]
+
+
+def mail_about_failures() -> Run:
+    told = "Subject: Delivery failed\nParcel {} could not be delivered."
+    return [a_call("read_email", {"id": n}, told.format(n)) for n in range(20)]
+
+
 AT_WORK = (
+    retries_that_work_in_the_end,
+    the_same_on_every_machine,
+    failed_jobs_that_are_read,
+    mail_about_failures,
+    a_failure_that_is_not_its_own,
+    a_test_first_and_then_the_code,
+    a_hunt_for_the_commit,
+    one_compile_error_after_the_other,
+    answers_that_are_taken,
+    logs_full_of_errors_that_are_read,
     setbacks_that_a_green_check_follows,
     a_list_with_the_same_words_for_each_entry,
     a_bug_that_is_described,

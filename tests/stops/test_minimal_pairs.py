@@ -199,6 +199,12 @@ def test_a_sentence_within_a_quote_is_not_the_last_one() -> None:
     assert not goes_on("The prompt is: \u201cBe brief. Then I will rename it.\u201d")
 
 
+def test_a_mark_before_every_line_quotes_nobody() -> None:
+    assert goes_on("[turn 14]\n> Two tables differ.\n> Next, I'll look at the diff.")
+    assert not goes_on("[turn 14]\n> All is green. The change is merged.")
+    assert not goes_on("The plan said:\n> Next, I'll look at the diff.")
+
+
 def test_a_picture_before_the_first_word_changes_nothing_but_a_tick_reports() -> None:
     assert goes_on("\u23f3 Updating the routes...")
     assert not goes_on("\u2705 Updating the routes...")

@@ -144,6 +144,8 @@ class PastCall(msgspec.Struct, frozen=True, array_like=True):
     """Where it changed something; empty where it changed nothing."""
     failing: int | None = None
     """How many tests failed or errors were found."""
+    passing: int | None = None
+    """How many tests passed."""
 
     @property
     def call(self) -> str:
@@ -184,7 +186,7 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     was changed for good."""
     cleared: int = 0
     """The last step before which nothing is held against the run at all: then a person spoke, or
-    a check found less wrong than ever."""
+    a check found less wrong than ever, or no more wrong and more that passes."""
     calls: tuple[PastCall, ...] = ()
     said: tuple[PastMessage, ...] = ()
     echoes: int = 0
@@ -244,6 +246,7 @@ def _after_call(meter: Meter, observed: Observation) -> Meter:
         complaint=observed.complaint,
         place=(observed.place or SOMEWHERE) if observed.changed else "",
         failing=observed.failing,
+        passing=None if observed.tests is None else observed.tests.passed,
     )
     passes_more = _passes_more(meter, observed)
     moved_on = passes_more or (new and observed.changed)
@@ -368,15 +371,21 @@ def _passes_more(meter: Meter, observed: Observation) -> bool:
 
 
 def _finds_less(meter: Meter, observed: Observation) -> bool:
-    """Return whether the same check has never found so little wrong, as far as is remembered."""
+    """Return whether the same check has never found so little wrong, as far as is remembered.
+
+    Where it finds as much wrong as ever, more that passes than ever is progress all the same.
+    """
     if observed.failing is None:
         return False
     earlier = [
-        each.failing
-        for each in meter.calls
-        if each.failing is not None and each.call == observed.call
+        each for each in meter.calls if each.failing is not None and each.call == observed.call
     ]
-    return bool(earlier) and observed.failing < min(earlier)
+    if not earlier:
+        return False
+    fewest = min(each.failing or 0 for each in earlier)
+    if observed.failing != fewest or observed.tests is None:
+        return observed.failing < fewest
+    return observed.tests.passed > max(each.passing or 0 for each in earlier)
 
 
 def _fewest(meter: Meter, observed: Observation) -> int | None:

@@ -1,9 +1,9 @@
 """Did a call fail, and at what? Read from what came back, flagged as an error or not.
 
 Numbers, paths and quoted names differ from one time to the next although the mistake is the same:
-the signature of an error leaves them out. Its complaint keeps the figures, all but times: where it
-comes again word for word, nothing has moved. An edit that was refused is an error in any words, and
-a search that finds nothing is none.
+the signature of an error leaves them out. Its complaint keeps the figures, all but times and lines:
+where it comes again word for word, nothing has moved. An edit that was refused is an error in any
+words, and a search that finds nothing is none.
 """
 
 from __future__ import annotations
@@ -11,10 +11,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from interlock.policy.steps.failure_report import (
+    OPENS_WITHIN,
+    ends_as_failure,
+    fails_within,
+    opens_as_failure,
+    refuses_edit,
+    view_fails,
+)
+
 _LOOKED_AT: Final = 2_000
 """So much of a text is looked at."""
 
-_OPENS_WITHIN: Final = 300
 _LONGEST: Final = 80
 _LONGEST_COMPLAINT: Final = 160
 
@@ -24,20 +32,13 @@ _FAILING: Final = re.compile(
     r"|timed out|timeout|undefined|unrecognized|unexpected|unavailable|unsupported|missing",
     re.IGNORECASE,
 )
-_OPENING: Final = re.compile(
-    r"\W*(?:(?:execution |runtime |syntax |uncaught |unhandled )?(?:error|exception|failure)\b"
-    r"|[\w.]*(?:Error|Exception)\b|traceback \(|fatal\b|panic:|malformed |invalid "
-    r"|unknown (?:command|option)|[a-z/.][\w./+-]*: (?:[^:\n]{1,120}: )*[^:\n]{0,80}?(?:no such"
-    r"|not found|cannot |can't |could not |couldn't |invalid |illegal |unrecognized |unexpected "
-    r"|unable to |failed|permission denied|is a directory|not a |syntax error|unknown |missing "
-    r"|too many |bad |paths must precede|file exists))",
-    re.IGNORECASE,
-)
-"""How a result begins that is nothing but an error: named as one, or reported by a program."""
 _NAMED: Final = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)|error|fatal|panic)\b.*", re.MULTILINE)
 """A line that begins with the name of an error, as the last one of a traceback does."""
+_TRACEBACK: Final = "Traceback (most recent"
 _HEADING: Final = re.compile(
-    r"\W*(?:error|errors|exception|failed|traceback \(.*)\W*$", re.IGNORECASE
+    r"\W*(?:errors?|exceptions?|failed|failures?|test session starts|short test summary info"
+    r"|traceback \(.*)\W*$",
+    re.IGNORECASE,
 )
 """A line that says only that something follows."""
 _QUOTED: Final = re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
@@ -46,27 +47,6 @@ _NUMBER_OR_HEX: Final = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+", re.IG
 _SPACE: Final = re.compile(r"\s+")
 
 
-# Written as text: most processes never need them, and to compile them takes milliseconds.
-_TRACEBACK: Final = "Traceback (most recent call last)"
-_EXIT: Final = (
-    r"(?i)(?:^|[\[( ])(?:exit(?:ed)?(?: with)?(?: code| status)|returned non-zero exit status)"
-    r"\W{1,3}[1-9]\d{0,2}\W{0,9}$"
-)
-"""How output ends to which somebody has added that the command failed."""
-_EXITED: Final = (
-    r"(?i)\W*(?:(?:process |command )?exit(?:ed)?(?: with)?(?: ?code| status)|return ?code)"
-    r"\W{0,3}[1-9]\d{0,2}\b|\{[^{}\n]{0,80}\"(?:exit_?code|returncode)\": ?[1-9]"
-)
-"""How it begins where that stands in front."""
-_CODES: Final = ("xit", "eturn")
-_REFUSED: Final = (
-    r"(?i)no (?:replacement|changes?) (?:was|were) (?:performed|made)|(?:was|were|been) not applied"
-    r"|not (?:be )?appl(?:y|ied)|did not (?:match|appear)|(?:not|no match) found in|no match for"
-    r"|multiple (?:matches|occurrences)|not unique|must be unique|(?:exactly the same|identical)"
-    r"|has not been read|modified since|already exists|hunks? (?:#\d+ )?(?:failed|ignored)"
-    r"|(?:introduced|contains) (?:new |a )?syntax error|edit (?:was )?(?:rejected|failed)"
-)
-"""How an edit is refused in a result that does not begin like an error."""
 _SEARCHES: Final = (
     r"(?:^|[\W_])(?:e|f|z|rip)?(?:grep|glob|search|find|rg|ag|ack|fd|locate|lookup|query|list|ls|which"
     r"|diff|cmp|test)(?:$|[\W_])"
@@ -87,40 +67,32 @@ def error_of(
     tool: str = "",
     arguments: str = "",
     edits: bool = False,
+    runs: bool = False,
+    shows: bool = False,
+    views: bool = False,
 ) -> str | None:
     """Return the signature of the error that a result reports; None where it reports none.
 
     `failed` is what the client knows: True makes the result an error whatever it says, otherwise
-    only what reads like one is. A search that found nothing and a call that was never run are none.
+    only what reads like one is: more does where something was to be edited or was run, and
+    less where it was only shown, least where a command `views` it. A search that found nothing and
+    a call that was never run are none.
     """
     if result is None:
         return "failed" if failed else None
-    if not failed and not _reads_like_an_error(result, edits=edits):
+    if not failed and views and not view_fails(result, arguments):
+        return None
+    if (
+        not failed
+        and not views
+        and not opens_as_failure(result, shows=shows)
+        and not (edits and refuses_edit(result))
+        and not ends_as_failure(result, shows=shows)
+        and not (runs and fails_within(result, arguments))
+    ):
         return None
     is_none = _found_nothing(tool, arguments, result) or _was_never_run(result)
     return None if is_none else signature(result)
-
-
-def _reads_like_an_error(result: str, *, edits: bool) -> bool:
-    beginning = result[:_OPENS_WITHIN]
-    if _OPENING.match(beginning) is not None:
-        return True
-    if any(each in beginning for each in _CODES) and re.match(_EXITED, beginning) is not None:
-        return True
-    # Only the first line speaks of the edit: what was edited may follow, and say anything.
-    if edits and re.search(_REFUSED, beginning.lstrip().partition("\n")[0]) is not None:
-        return True
-    return _ends_badly(result)
-
-
-def _ends_badly(result: str) -> bool:
-    """Return whether what ran ended with an exception, or with a code that says so."""
-    if _TRACEBACK not in result and "exit" not in result[-80:].lower():
-        return False
-    last = result.rstrip().rpartition("\n")[2]
-    if re.search(_EXIT, last[-80:]) is not None:
-        return True
-    return _TRACEBACK in result and _NAMED.match(last) is not None
 
 
 def _was_never_run(result: str) -> bool:
@@ -129,9 +101,9 @@ def _was_never_run(result: str) -> bool:
 
 def _found_nothing(tool: str, arguments: str, result: str) -> bool:
     """Return whether it is a search, and what came back says no more than that nothing is there."""
-    if len(result) > _OPENS_WITHIN or re.fullmatch(_NOTHING_FOUND, result) is None:
+    if len(result) > OPENS_WITHIN or re.fullmatch(_NOTHING_FOUND, result) is None:
         return False
-    return re.search(_SEARCHES, f"{tool} {arguments[:_OPENS_WITHIN]}".lower()) is not None
+    return re.search(_SEARCHES, f"{tool} {arguments[:OPENS_WITHIN]}".lower()) is not None
 
 
 def signature(text: str) -> str:
@@ -141,27 +113,36 @@ def signature(text: str) -> str:
     return _SPACE.sub(" ", _NUMBER_OR_HEX.sub("#", line)).strip().lower()[:_LONGEST]
 
 
+_PLACES: Final = (
+    r"(?<=\w):\d+(?::\d+)?(?=[:\s]|$)|(?<=\w)\(\d+,\d+\)|\bline \d+(?:, col(?:umn)? \d+)?"
+)
+"""Where in a file: that moves with every line that is put in above."""
 _TIMES: Final = r"\b\d+(?:\.\d+)? ?(?:m?s|seconds?|minutes?)\b|\d\d?:\d\d(?::\d\d)?|0x\w+"
 _TELLING_WORD: Final = r"[^\W\d_]{3,}"
 _FEWEST_WORDS: Final = 3
 
 
 def complaint_of(text: str) -> str:
-    """Return the line that names the error with its figures, but for times.
+    """Return the line that names the error with its figures, but for times and places.
 
     Empty where it has so few words that it may say so of anything.
     """
-    line = _SPACE.sub(" ", re.sub(_TIMES, "", _telling_line(text[:_LOOKED_AT]))).strip()
+    line = _SPACE.sub(
+        " ", re.sub(f"{_PLACES}|{_TIMES}", "", _telling_line(text[:_LOOKED_AT]))
+    ).strip()
     if len(re.findall(_TELLING_WORD, line[:_LONGEST_COMPLAINT])) < _FEWEST_WORDS:
         return ""
     return line[:_LONGEST_COMPLAINT]
 
 
 def _telling_line(text: str) -> str:
-    """Return the last line that begins with an error's name, or the first that speaks of one."""
+    """Return the line that begins with an error's name, or the first that speaks of one.
+
+    A traceback ends with it; elsewhere the first is the cause and the last only sums up.
+    """
     named = _NAMED.findall(text)
     if named:
-        return named[-1]
+        return named[-1 if _TRACEBACK in text else 0]
     lines = [line for line in text.splitlines() if line.strip()]
     for place, line in enumerate(lines):
         if _FAILING.search(line) and not _HEADING.match(line):

@@ -21,13 +21,14 @@ from interlock.model.review import TestCounts
 from interlock.policy.config.run_sections import VOLATILE
 from interlock.policy.evidence.tool_output import lint_counts_in
 from interlock.policy.steps.call_failure import complaint_of, error_of, signature
+from interlock.policy.steps.failure_report import only_views
 
 _LOOKED_AT: Final = 2_000
 """So much of a text is looked at; digests cover the whole of it."""
 _DIGITS: Final = 12
 _MOST_NUMBERS: Final = 8
 _LONGEST_NUMBER: Final = 15
-_BRIEF: Final = 40
+_BRIEF: Final = 100
 """So short an answer tells something only together with the question."""
 _SHORT: Final = 300
 """A longer result is more than a word that something is not ready."""
@@ -74,11 +75,16 @@ _LOOKING: Final = re.compile(
 _SHELLS: Final = frozenset(
     "bash shell sh zsh terminal exec execute run command cmd powershell".split()
 )
+_RUNNERS: Final = _SHELLS | frozenset(
+    "python node interpreter code cell test tests build compile make npm cargo go watch".split()
+)
+"""Words in the name of a tool that runs something."""
 _CHANGING_COMMAND: Final = re.compile(
     r"(?:^|[\s;&|\"'(])(?:sed\s+(?:-\w+\s+)*-i|perl\s+-\w*i|tee|mv|cp|rm|mkdir|touch|chmod|chown"
-    r"|ln|patch|git\s+(?:add|apply|commit|checkout|merge|mv|pull|push|rebase|reset|restore|rm|stash"
-    r"|switch)|(?:pip3?|uv|npm|pnpm|yarn|apt(?:-get)?|cargo|go|gem|brew)\s+(?:add|get|i|install"
-    r"|remove|uninstall|update|upgrade))\s|(?<![0-9&>=-])>>?\s*(?!/dev/null|&)[\w./~$\"'{-]"
+    r"|ln|patch|git\s+(?:add|am|apply|bisect|checkout|cherry-pick|clean|clone|commit|merge|mv|pull"
+    r"|push|rebase|reset|restore|revert|rm|stash|switch)|(?:pip3?|uv|npm|pnpm|yarn|apt(?:-get)?|cargo|go|gem|brew)\s+(?:add|get|i|install"
+    r"|remove|uninstall|update|upgrade)|[a-z][\w-]+\s+(?:\w+\s+)?(?:apply|create|delete|deploy|publish"
+    r"|push|release|restart|rollout|scale|start|stop))\s|(?<![0-9&>=-])>>?\s*(?!/dev/null|&)[\w./~$\"'{-]"
 )
 
 
@@ -108,11 +114,21 @@ def call_seen(
     plain = arguments if arguments_digest is not None else _canonical(arguments, volatile)
     begun = plain[:_LOOKED_AT]
     around_numbers = _NUMBER.split(begun)
-    shown = None if result is None else result[:_LOOKED_AT]
+    shown = None if result is None else _both_ends(result)
     size = len(result or "") if result_size is None else result_size
     if changed is None:
         changed = bool(files) or _changes(tool, begun)
-    error = error_of(shown, failed=failed, tool=tool, arguments=begun, edits=changed)
+    runs = _runs(tool, begun)
+    error = error_of(
+        shown,
+        failed=failed,
+        tool=tool,
+        arguments=begun,
+        edits=changed,
+        runs=runs and not _passes(tests),
+        shows=not runs and not changed and not _ASKING.isdisjoint(_words_of(tool)),
+        views=not runs and not changed and not _RUNNERS.isdisjoint(_words_of(tool)),
+    )
     if error is None and shown is not None and tests is not None and tests.failed:
         error = signature(shown)
     call = _fingerprint(tool, arguments_digest or plain)
@@ -142,6 +158,13 @@ def call_seen(
     )
 
 
+def _both_ends(result: str) -> str:
+    """Return how a result begins and ends: what failed after much else says so at its end."""
+    if len(result) <= _LOOKED_AT:
+        return result
+    return f"{result[: _LOOKED_AT // 2]}\n{result[1 - _LOOKED_AT // 2 :]}"
+
+
 def _complaint(call: str, result: str) -> str:
     """Return a fingerprint of what went wrong; few words say so only of this very call."""
     said = complaint_of(result)
@@ -157,7 +180,7 @@ def _failing(result: str | None, error: str | None, tests: TestCounts | None) ->
 
 
 _PLACE: Final = re.compile(
-    r'"(?:\w*path|file|\w*file_?name|target_file|uri|notebook)": ?"((?:[^"\\]|\\.){1,300})"'
+    r'"(?:\w*[pP]ath|file|\w*file_?name|target_file|uri|notebook)": ?"((?:[^"\\]|\\.){1,300})"'
 )
 
 
@@ -233,6 +256,18 @@ def _changes(tool: str, arguments: str) -> bool:
     if not _CHANGING.isdisjoint(words):
         return not _only_asks(words)
     return not _SHELLS.isdisjoint(words) and _CHANGING_COMMAND.search(arguments) is not None
+
+
+def _passes(tests: TestCounts | None) -> bool:
+    """Return whether tests ran and none failed: then what they print in between is no failure."""
+    return tests is not None and tests.executed > 0 and not tests.failed
+
+
+def _runs(tool: str, arguments: str) -> bool:
+    """Return whether something is run, whose output is its own, and not only shown."""
+    if not tool:
+        return True
+    return not _RUNNERS.isdisjoint(_words_of(tool)) and not only_views(arguments)
 
 
 def _only_asks(words: tuple[str, ...]) -> bool:

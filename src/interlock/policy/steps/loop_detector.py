@@ -30,6 +30,7 @@ from interlock.policy.steps.stuck_evidence import (
     attempts,
     graded,
     steps_in_words,
+    unsettled,
 )
 
 _WARNS: Final = 0.5
@@ -302,6 +303,8 @@ _SAME: Final = ((3, 0.6), (4, 0.8), (5, PAUSES), (10, STOPS))
 _SAME_IN_A_ROW: Final = ((3, 0.7), (4, PAUSES), (8, STOPS))
 _IN_A_ROW: Final = ((4, 0.6), (5, 0.8), (6, PAUSES), (12, STOPS))
 """Calls that failed in a row, each in whatever way."""
+_LEAST_SHARE: Final = 0.3
+"""So many of the attempts since it first came have to meet an error again."""
 _PASSING_TROUBLE: Final = 2
 """So many more times a trouble may be met that passes by itself."""
 
@@ -310,9 +313,14 @@ def _same_error(live: Sequence[PastCall]) -> Evidence | None:
     if not live or not live[-1].error:
         return None
     last = live[-1]
-    same = [each for each in live if each.error == last.error]
-    met = [any(each.error == last.error for each in own) for own in attempts(live)]
+    same = [each for each in unsettled(live) if each.error == last.error]
+    steps = {each.step for each in same}
+    met = [any(each.step in steps for each in own) for own in attempts(live)]
     times, in_a_row = sum(met), len([*takewhile(bool, reversed(met))])
+    since_first = len(met) - met.index(True)
+    if times < since_first * _LEAST_SHARE:
+        # Here and there among much that went well it stands in nobody's way.
+        times = in_a_row
     given = _PASSING_TROUBLE if last.silent else 0
     points = max(graded(times - given, _SAME), graded(in_a_row - given, _SAME_IN_A_ROW))
     if not points:

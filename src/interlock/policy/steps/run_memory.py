@@ -20,6 +20,7 @@ from interlock.policy.steps.stuck_evidence import (
     attempts,
     graded,
     steps_in_words,
+    unsettled,
 )
 
 _UNMOVED: Final = ((3, 0.3), (4, 0.5), (6, PAUSES), (12, STOPS))
@@ -58,7 +59,7 @@ def unmoved(meter: Meter) -> Evidence | None:
 def _same_complaints(meter: Meter, last: PastCall) -> Sequence[PastCall]:
     """Return the calls with the complaint of the last one, since it last went without."""
     own: list[PastCall] = []
-    for each in reversed(meter.calls):
+    for each in reversed(unsettled(meter.calls)):
         if each.step <= meter.cleared or (not each.error and each.call == last.call):
             break
         if each.complaint == last.complaint:
@@ -88,16 +89,27 @@ def patched(meter: Meter) -> Evidence | None:
 
 
 def _failed_changes(meter: Meter, place: str) -> Sequence[PastCall]:
-    """Return the changes of a place that something failed after, and the latest one."""
+    """Return the changes of a place that something failed after, and the latest one.
+
+    What works after a change, a check that finds nothing wrong or what had failed before, settles
+    the changes up to there.
+    """
     own: list[PastCall] = []
     failed = True
+    failing_calls: set[str] = set()
     for each in meter.calls:
         if each.step <= meter.cleared:
             continue
+        if each.failing == 0 or (not each.error and each.call in failing_calls):
+            own.clear()
+            failing_calls.clear()
+            failed = True
         if each.place == place and failed:
             own.append(each)
             failed = False
-        failed = failed or bool(each.error)
+        if each.error:
+            failed = True
+            failing_calls.add(each.call)
     return own
 
 

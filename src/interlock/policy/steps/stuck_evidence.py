@@ -49,3 +49,15 @@ def steps_in_words(past: Iterable[PastCall | PastMessage]) -> str:
 def attempts(calls: Sequence[PastCall]) -> list[list[PastCall]]:
     """Return calls by attempt: those that were made side by side together."""
     return [list(own) for _, own in groupby(calls, key=lambda each: each.attempt)]
+
+
+def unsettled(calls: Sequence[PastCall]) -> list[PastCall]:
+    """Return the calls without those that failed and came to something when made again."""
+    settled: set[str] = set()
+    kept: list[PastCall] = []
+    for each in reversed(calls):
+        if not each.error:
+            settled.add(each.call)
+        if not each.error or each.call not in settled:
+            kept.append(each)
+    return kept[::-1]

@@ -45,6 +45,9 @@ _QUOTED: Final = re.compile(
     r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d|\u00ab[^\u00ab\u00bb\n]*\u00bb'
 )
 _QUOTED_LINE: Final = re.compile(r"\n[ \t]*>[^\n]*")
+_MARK_OF_QUOTE: Final = re.compile(r"\n[ \t]*>[ \t]?")
+_SAYS: Final = re.compile(r"^[ \t]*(?!\[[^\]\n]*\]\s*$)[^\s>][^\n]*", re.MULTILINE)
+"""A line that says something: a heading in brackets does not."""
 _THOUGHT: Final = re.compile(r"</?(?:think|thinking|thought|reasoning|answer|result|response)>")
 _STRING_OF_JSON: Final = re.compile(r'\\[nrt]|",?\s*"[\w ]{1,40}"\s*:\s*"?')
 # A line that goes on in the next one: it ends within a sentence, the next begins within it.
@@ -213,9 +216,15 @@ def _prose(tail: str, most: int) -> str:
     """Return the end of the text, without code and without what it quotes line by line."""
     prose = _without_blocks(tail) if is_fenced(tail) else tail
     if ">" in prose:
-        prose = _THOUGHT.sub("\n", _QUOTED_LINE.sub("", f"\n{prose}"))
+        prose = _THOUGHT.sub("\n", _own_lines(f"\n{prose}"))
     prose = straightened(prose[-most:])
     return _WRAPPED.sub(" ", prose) if "\n" in prose else prose
+
+
+def _own_lines(prose: str) -> str:
+    """Return the lines that are not quoted; where every line is marked so, nothing is."""
+    own = _QUOTED_LINE.sub("", prose)
+    return own if _SAYS.search(own) else _MARK_OF_QUOTE.sub("\n", prose)
 
 
 def _unwrapped(text: str) -> str:

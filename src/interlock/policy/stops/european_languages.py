@@ -32,7 +32,8 @@ GERMAN: Final = Language(
         (?:jetzt|nun|zuerst|gleich|kurz) (?:[^ ,.;]+ ){{0,4}}(?:durch)?laufen, (?:jetzt|nun|als
         nächstes|zuerst|dann|danach|anschließend) lasse ich{FEW} (?:durch)?laufen, (?:als nächstes
         |zunächst) [^ ,.;]+e ich, nächster schritt:, ^(?:dann |also )?weiter (?:mit|geht|im), ich
-        mache{FEW} weiter, ich fahre{FEW} fort, ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide
+        mache{FEW} weiter, ich fahre{FEW} fort, mache ich{FEW} weiter, fahre ich{FEW} fort, ^bevor
+        ich [^.;:]*\x2c {_GERMAN_ACTS} ich, ich {_GERMAN_ACTS} (?:das|die|den|der|alle|beide
         |zuerst|es|sie|ihn), ich [^ ,.;]+e (?:das|die|den|alle|beide|es|sie|ihn|code)(?: [^ .;]+)*
         (?:nach|ein|um|aus|hinzu|zurück|zusammen|neu|erneut|wieder|nochmals?|noch einmal)[.:]?$,
         (?:die|das|den|es|sie|ihn|beide|alle) (?:{_GERMAN_ACTS}|[^ ,.;]+[^ ,.;bdt]e) ich (?:jetzt
@@ -283,7 +284,8 @@ ITALIAN: Final = Language(
         |cominciando|iniziando|parto|passo) (?:da|dal|dalla|con|a|ai), ^(?:ora |poi |lo |la
         )?[^ ,.;]+[ei]rò, ^(?:lo |la |li |le )?(?:eseguo|verifico|correggo|modifico|leggo|apro
         |aggiungo|aggiorno|installo), sto [^ ,.;]+ndo, (?:ora|adesso|poi|prima)(?:,)? (?:implemento
-        |scrivo|rimuovo|sistemo|rilancio|sposto|sostituisco)
+        |scrivo|rimuovo|sistemo|rilancio|sposto|sostituisco), (?:ora|adesso|poi|quindi) (?:lo|la
+        |li|le|ne) [^ ,.;]*[^ ,.;n]o
     """,
     ends=r"""
         inviare la (?:risposta|soluzione), invio la (?:risposta|soluzione), consegnare, consegno,
