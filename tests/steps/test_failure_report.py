@@ -71,6 +71,7 @@ def test_the_same_lines_in_a_file_that_is_shown_report_nothing(command: str, res
         ),
         ("make", "cc -c error.c -o failed.o\ncc -Werror -o app failed.o"),
         ("make", "make: Nothing to be done for 'all'."),
+        ("tar czf a.tgz /srv/a", "tar: Removing leading `/' from member names"),
         ("cc a.c", "a.c:8:4: warning: unused variable 'x'"),
         ("./import.sh", "ERROR one row was broken, it was left out\nall others were written\ndone"),
         ("ansible-playbook a.yml", "PLAY RECAP\nweb : ok=3 changed=1 unreachable=0 failed=0"),

@@ -203,8 +203,8 @@ def fails_within(result: str, arguments: str) -> bool:
     return any(re.match(_WITHIN, line) for line in islice(_signed_lines(result), _MOST_LINES))
 
 
-_NO_NEWS: Final = r"(?i): (?:nothing|entering|leaving|warning|note|info|using|'|`|\W*(?:ok|done)\b)"
-"""What a program says under its name that is no complaint."""
+_NO_NEWS: Final = r"(?i): (?:(?!missing\b)[a-z]+ing\b|note|info|'|`|\W*(?:ok|done)\b)"
+"""What a program says under its name that is no complaint: what it is doing, above all."""
 
 
 def _programs(arguments: str) -> Iterator[str]:
