@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -35,6 +36,7 @@ _LEFT_OUT: Final = ("!", ":!", ":^", ":(exclude)")
 _SPLIT: Final = "@=:,;<"
 _SPLIT_CHARS: Final = frozenset(_SPLIT)
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
+_OF_WINDOWS: Final = re.compile(r"(?i)[a-z]:\\|\$env:\w{1,40}\\")
 _MAX_WORD: Final = 1024
 
 
@@ -97,7 +99,9 @@ def _copied(operands: list[Word]) -> list[Word]:
 
 def _credential_in(text: str, run: Execution) -> str | None:
     """Return the path in a word such as `file=@.env` or `HEAD:.ssh/id_rsa`, if it is sensitive."""
-    if len(text) > _MAX_WORD or "\n" in text or (" " in text and "/" not in text):
+    if len(text) > _MAX_WORD or "\n" in text:
+        return None
+    if " " in text and "/" not in text and not _OF_WINDOWS.match(text):
         return None
     if text[:1] == "-" and _NOT_IN_PLAIN_FLAGS.isdisjoint(text):
         return None
