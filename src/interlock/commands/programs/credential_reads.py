@@ -38,6 +38,23 @@ _SPLIT_CHARS: Final = frozenset(_SPLIT)
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
 _OF_WINDOWS: Final = re.compile(r"(?i)[a-z]:\\|\$env:\w{1,40}\\")
 _MAX_WORD: Final = 1024
+_HASHES: Final = re.compile(r"(?:@|file://)?(/etc/(?:g?shadow-?|master\.passwd))")
+_LOOKS_AT_NAMES: Final = frozenset(
+    (
+        "ls stat test [ [[ echo printf touch find chmod chown chgrp getfacl lsattr namei realpath"
+        " readlink basename dirname du rm mv mkdir rmdir ln cd man which type git true export set"
+    ).split()
+)
+
+
+def hash_reads(run: Execution) -> Iterator[Effect]:
+    """Yield a read of the hashes of all passwords, whatever program it is that is handed them."""
+    if run.command.program in _LOOKS_AT_NAMES or run.command.wraps:
+        return
+    for word in run.words:
+        found = _HASHES.fullmatch(word.text)
+        if found is not None:
+            yield Effect(EffectKind.READ, Word(found[1], known=word.known), run.command, CREDENTIAL)
 
 
 def credential_reads(run: Execution, known: Program) -> Iterator[Effect]:
