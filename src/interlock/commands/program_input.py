@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from interlock.commands.programs.program_tables import Program
+from interlock.commands.programs.program_tables import Program, Programs
 from interlock.commands.programs.withheld_values import withholds_values
 from interlock.commands.shell.command import Command, Redirect
 from interlock.commands.shell.provenance import (
@@ -15,6 +15,7 @@ from interlock.commands.shell.provenance import (
     REMOTE,
     STAND_IN,
     UNKNOWN_FILE,
+    UNSEEN,
     Stream,
 )
 from interlock.commands.shell.scope import Scope
@@ -43,6 +44,18 @@ _NO_PROMPT: Final = (
 )
 """Options with which they show none: what to run stands in the line, or there is nothing to."""
 
+_SHELLS: Final = frozenset("sh bash dash zsh ksh ash fish csh tcsh".split())
+_GIVEN: Final = ("-c", "-n", "--version", "--help", "--command")
+_FED: Final = ("input", "stdin")
+"""What code says that gives a shell its lines, which are followed by themselves."""
+_LENDERS: Final = frozenset(
+    (
+        "sudo doas pkexec run0 gksudo ksu find vi vim nvim view ex vimdiff rvim rview emacs nano ed"
+        " lftp ftp gdb lldb man less more mysql mariadb psql sqlite3 tcpdump zip rpm split gcc"
+        " awk gawk mawk nawk"
+    ).split()
+)
+"""Programs that start a shell with all rights, or on the side of what they are there for."""
 _SPEAKS: Final = frozenset(("echo", "printf"))
 _HERE: Final = ("/dev/tcp/localhost/", "/dev/tcp/127.0.0.1/", "/dev/tcp/::1/")
 
@@ -101,3 +114,25 @@ def waits_for_lines(command: Command) -> bool:
     most = _PROMPTS.get(command.program)
     given = command.invocation
     return most is not None and len(given.operands) <= most and not given.has(*_NO_PROMPT)
+
+
+def opens_shell(command: Command, programs: Programs) -> bool:
+    """Whether a shell waits for lines that has all rights, or was started on the side.
+
+    `sudo bash` and `find . -exec sh` run what is typed; a container's shell, and one that a plain
+    wrapper starts, are what they say.
+    """
+    frame, given = command.frame, command.invocation
+    if frame.piped or frame.stdin is not UNSEEN or given.operands:
+        return False
+    if command.program not in _SHELLS or given.has(*_GIVEN):
+        return False
+    for name in reversed(frame.via):
+        known = programs.of(name)
+        if name in _LENDERS:
+            return True
+        if known.code is not None:
+            return not any(word in command.text for word in _FED)
+        if known.wraps is None or known.wraps.remote or known.wraps.by_verb:
+            return False
+    return False

@@ -15,7 +15,7 @@ from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, literal, unknown
 from interlock.commands.simulation import Simulation
 
-_FOREIGN_CODE: Final = ("-command", "/c", "/k")
+_FOREIGN_CODE: Final = ("-command", "-commandwithargs", "-cwa", "/c", "/k")
 _FOREIGN_VALUES: Final = (
     *("-executionpolicy", "-ep", "-windowstyle", "-version", "-inputformat", "-outputformat"),
     *("-configurationname", "-workingdirectory", "-psconsolefile"),

@@ -13,6 +13,7 @@ from interlock.commands.program_input import (
     fetched_files,
     is_fed_unseen,
     only_knocks,
+    opens_shell,
     shows,
     waits_for_lines,
 )
@@ -219,7 +220,7 @@ class Simulation(Walker):
                 # Whether the binding still holds is not certain, so both are followed.
                 self._execute(bound, argv, simple, scope, frame)
             known = self.programs.of(program)
-            inner = None if known.wraps is None else unwrapped(program, argv, self.programs, frame)
+            inner = None if known.wraps is None else unwrapped(program, argv, self.programs)
             if inner is None and known.wraps is not None and known.wraps.after:
                 # Most take their command without a `--` too.
                 at = next(self._acting(argv, 1), len(argv))
@@ -340,7 +341,8 @@ class Simulation(Walker):
         command, known = run.command, self.programs.of(program)
         if frame.printed and frame.stdin.labels & ENVIRON and shows(command, known):
             self.note_effect(EffectKind.SHOW, STANDARD_INPUT, frame.stdin.labels, command)
-        if frame.stdin.labels & TYPED and waits_for_lines(command):
+        typed = frame.stdin.labels & TYPED and waits_for_lines(command)
+        if typed or opens_shell(command, self.programs):
             self.note_execution(STANDARD_INPUT, TYPED, command)
         if not program and RUN_TIME in frame.via:
             return UNSEEN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -35,7 +36,25 @@ _LEFT_OUT: Final = ("!", ":!", ":^", ":(exclude)")
 _SPLIT: Final = "@=:,;<"
 _SPLIT_CHARS: Final = frozenset(_SPLIT)
 _NOT_IN_PLAIN_FLAGS: Final = frozenset("/.@=:")
+_OF_WINDOWS: Final = re.compile(r"(?i)[a-z]:\\|\$env:\w{1,40}\\")
 _MAX_WORD: Final = 1024
+_HASHES: Final = re.compile(r"(?:@|file://)?(/etc/(?:g?shadow-?|master\.passwd))")
+_LOOKS_AT_NAMES: Final = frozenset(
+    (
+        "ls stat test [ [[ echo printf touch find chmod chown chgrp getfacl lsattr namei realpath"
+        " readlink basename dirname du rm mv mkdir rmdir ln cd man which type git true export set"
+    ).split()
+)
+
+
+def hash_reads(run: Execution) -> Iterator[Effect]:
+    """Yield a read of the hashes of all passwords, whatever program it is that is handed them."""
+    if run.command.program in _LOOKS_AT_NAMES or run.command.wraps:
+        return
+    for word in run.words:
+        found = _HASHES.fullmatch(word.text)
+        if found is not None:
+            yield Effect(EffectKind.READ, Word(found[1], known=word.known), run.command, CREDENTIAL)
 
 
 def credential_reads(run: Execution, known: Program) -> Iterator[Effect]:
@@ -97,7 +116,9 @@ def _copied(operands: list[Word]) -> list[Word]:
 
 def _credential_in(text: str, run: Execution) -> str | None:
     """Return the path in a word such as `file=@.env` or `HEAD:.ssh/id_rsa`, if it is sensitive."""
-    if len(text) > _MAX_WORD or "\n" in text or (" " in text and "/" not in text):
+    if len(text) > _MAX_WORD or "\n" in text:
+        return None
+    if " " in text and "/" not in text and not _OF_WINDOWS.match(text):
         return None
     if text[:1] == "-" and _NOT_IN_PLAIN_FLAGS.isdisjoint(text):
         return None

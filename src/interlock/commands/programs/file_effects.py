@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from interlock.commands.programs.credential_reads import credential_reads
+from interlock.commands.programs.credential_reads import credential_reads, hash_reads
 from interlock.commands.programs.execution import (
     OUTPUT_OPTIONS,
     Execution,
@@ -113,6 +113,8 @@ def effects_of(run: Execution, known: Program) -> list[Effect]:
                 run.store(word.text, Stream(labels))
     if known.reads:
         effects.extend(credential_reads(run, known))
+    elif "/etc/" in run.command.text or "$" in run.command.text:
+        effects.extend(hash_reads(run))
     return effects
 
 

@@ -18,7 +18,6 @@ from interlock.commands.programs.program_tables import (
     whole_option,
 )
 from interlock.commands.shell.command import Frame, Invocation
-from interlock.commands.shell.provenance import UNSEEN
 from interlock.commands.shell.scope import Scope
 from interlock.commands.shell.words import Word, labels_of, literal, quoted, unknown
 
@@ -50,7 +49,7 @@ class Inner(msgspec.Struct):
     """Where the wrapper goes first."""
 
 
-def unwrapped(program: str, argv: list[Word], programs: Programs, frame: Frame) -> Inner | None:
+def unwrapped(program: str, argv: list[Word], programs: Programs) -> Inner | None:
     """Return the command inside a wrapper, or None when it wraps nothing here."""
     known = programs.of(program)
     wrapper = known.wraps
@@ -69,8 +68,7 @@ def unwrapped(program: str, argv: list[Word], programs: Programs, frame: Frame) 
     if wrapper.after:
         return _behind_dashes(argv, start, wrapper, known.values)
     inner = _inner(argv, start, wrapper, known)
-    fed = frame.piped or frame.stdin is not UNSEEN
-    return _shell_of(argv[start:], wrapper) if inner is None and fed else inner
+    return _shell_of(argv[start:], wrapper) if inner is None else inner
 
 
 def values_behind(invocation: Invocation, marks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -221,7 +219,7 @@ def _inner(argv: list[Word], start: int, wrapper: Wrapper, known: Program) -> In
 
 
 def _shell_of(words: list[Word], wrapper: Wrapper) -> Inner | None:
-    """`sudo -s` and `su` start a shell, which runs what flows in."""
+    """`sudo -s` and `su` start a shell, which runs what flows in or is typed."""
     started = "*" in wrapper.shell_with
     for word in words if wrapper.shell_with and not started else ():
         text = word.text

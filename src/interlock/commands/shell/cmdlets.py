@@ -37,6 +37,14 @@ _STATIC: Final = re.compile(
     r"(?i)\[(?:System\.)?(?:IO\.(?P<kind>File|Directory)|Diagnostics\.Process)\]::"
     r"(?P<name>\w{1,40})\(\s{0,9}(?P<words>[^()]{1,400})\)"
 )
+_OBJECT: Final = re.compile(
+    r"(?i)\[(?:System\.)?IO\.(?:File|Directory)Info\]::new\(\s{0,9}(?P<words>[^()]{1,400})\)\)?"
+    r"\.(?P<name>\w{1,40})"
+)
+_VARIABLES: Final = re.compile(
+    r"(?i)\[(?:System\.)?Environment\]::(?P<name>GetEnvironmentVariables\(\s{0,9}\)"
+    r"|SetEnvironmentVariable\((?P<words>[^()]{1,400})\))"
+)
 _ARGUMENT: Final = r"\"[^\"]*\"|'[^']*'|[^\s,\"']+"
 _SAME_AS: Final = (
     ("delete", "Remove-Item {0}"),
@@ -44,6 +52,7 @@ _SAME_AS: Final = (
     ("appendall", "Add-Content {0}"),
     ("create", "Set-Content {0}"),
     ("openwrite", "Set-Content {0}"),
+    ("encrypt", "Set-Content {0}"),
     ("readall", "cat {0}"),
     ("move", "mv {0} {1}"),
     ("copy", "cp {0} {1}"),
@@ -156,3 +165,13 @@ def static_calls(line: str) -> Iterator[str]:
             same = next((same for start, same in _SAME_AS if name.startswith(start)), "")
             tree = words[1:] and words[1].lower() in {"$true", "1"}
             yield same.format(*words, "", "") + (" -Recurse -Force" if same and tree else "")
+    for found in _OBJECT.finditer(line):
+        words = re.findall(_ARGUMENT, found["words"])
+        name = found["name"].lower()
+        yield next((same for start, same in _SAME_AS if name.startswith(start)), "").format(
+            *words, "elsewhere", ""
+        )
+    for found in _VARIABLES.finditer(line):
+        lasting = found["words"] and re.search(r"(?i)machine|user", found["words"])
+        name = re.findall(_ARGUMENT, found["words"] or "")[:1]
+        yield f"setx {name[0]} x" if lasting and name else "printenv" if not found["words"] else ""

@@ -6,6 +6,7 @@ lies between is read character by character.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,10 @@ _SPECIAL: Final = frozenset("*?[{\\$`'\"<>")
 _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution"))
 _QUOTES: Final = frozenset("'\"\\")
 _NO_COMMANDS: Final[Mapping[int, tuple[int, Function]]] = {}
+_OF_WINDOWS: Final = re.compile(
+    r"(?i)(?:[\w-]{1,40}=)?@?(?:[a-z]:|%\w{1,40}%|\$env:\w{1,40})(?:\\[^\s\\'\"$`(){}]+)+\\?"
+)
+r"""A path that no shell of Unix would be given: `C:\Users\me`, `$env:APPDATA\gcloud`."""
 
 
 class Expander:
@@ -78,6 +83,8 @@ class Expander:
         # The grammar counts blanks before some words as a part of them.
         text = raw.lstrip(" \t\n") if raw[:1] in {" ", "\t", "\n"} else raw
         start = node.start_byte + len(raw) - len(text)
+        if "\\" in text and _OF_WINDOWS.fullmatch(text):
+            text = text.replace("\\", "/")
         commands = self._commands(node, last, start) if _runs_something(text) else _NO_COMMANDS
         return WordReader(text, self._shell, commands)
 

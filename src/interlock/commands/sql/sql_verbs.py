@@ -421,6 +421,8 @@ _INEQUALITIES: Final = frozenset({"<>", "!=", "<", ">"})
 _ORDERINGS: Final = frozenset({"<", ">", "<=", ">="})
 _COMPARISONS: Final = _EQUALITIES | _INEQUALITIES | _ORDERINGS
 _ANY_TEXT: Final = (["%"], ["%%"])
+# What holds for the key of every row: asked only to get around a demand for a condition.
+_EVERY_KEY: Final = frozenset({"> 0", ">= 0", ">= 1", "<> 0", "!= 0"})
 
 
 def _truth_from(statement: Statement, start: int) -> Truth:
@@ -499,7 +501,8 @@ def _claim(items: Sequence[Item], known: _Known) -> Truth:
 
 def _comparison(left: Sequence[Item], operator: str, right: Sequence[Item], known: _Known) -> Truth:
     if not (_is_constant(left, known) and _is_constant(right, known)):
-        return Truth.ALWAYS if _is_reflexive(left, operator, right) else Truth.DEPENDS
+        always = _is_reflexive(left, operator, right) or _is_of_every_key(left, operator, right)
+        return Truth.ALWAYS if always else Truth.DEPENDS
     if len(left) == len(right) == 1 and operator not in _ORDERINGS:
         same = _is_same(left[0], right[0])
         return Truth.ALWAYS if same is (operator in _EQUALITIES) else Truth.NEVER
@@ -518,6 +521,13 @@ def _is_reflexive(left: Sequence[Item], operator: str, right: Sequence[Item]) ->
         return not left or left[-1].text != "NOT"
     same = spelt == [item.text.upper() for item in left]
     return same and "(" not in spelt and operator not in _INEQUALITIES
+
+
+def _is_of_every_key(left: Sequence[Item], operator: str, right: Sequence[Item]) -> bool:
+    """Whether that is said of a row's own `id` which is so for all rows: `id > 0`."""
+    if not left or len(right) != 1 or left[-1].text.upper() != "ID":
+        return False
+    return f"{operator} {right[0].text}" in _EVERY_KEY
 
 
 def _lone_claim(items: Sequence[Item], known: _Known) -> Truth:

@@ -204,7 +204,7 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
                 return None
             if found is None and self._halts(texts, index, service=service):
                 return plain
-            if found is None or self._is_noun(found, following):
+            if found is None or self._is_noun(found, texts[index : index + 3]):
                 pass
             elif not service and self._is_worked_on(command, texts, index):
                 return None
@@ -263,11 +263,15 @@ class Grammar(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
         """`describe-execution` looks, whatever the name of what it looks at."""
         return word.startswith(_LOOKING) and not self._is_verb(following)
 
-    def _is_noun(self, verb: str, following: str) -> bool:
-        """`restore list` lists restores."""
+    def _is_noun(self, verb: str, words: Sequence[str]) -> bool:
+        """`restore list` lists restores, and so does `restore-point collection list`."""
         if self._deletes(verb):
             return False
-        return following in self.reading_words and following not in self.making_words
+        said = words[1:] if "-" in words[0] else words[1:2]
+        return any(
+            word.lower() in self.reading_words and word.lower() not in self.making_words
+            for word in said
+        )
 
     def _acts(self, word: str) -> bool:
         return word.rstrip("s") in self.acting_nouns

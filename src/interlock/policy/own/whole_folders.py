@@ -38,7 +38,7 @@ _NAMING: Final = frozenset(
     " getfacl lsattr mountpoint findmnt".split()
 )
 """Programs to which a folder is a name, or a place for something new."""
-_COPIERS: Final = frozenset("cp rsync scp ditto xcopy robocopy mc".split())
+_COPIERS: Final = frozenset("cp rsync scp ditto copy xcopy robocopy mc".split())
 FINDERS: Final = frozenset("find gfind bfs fd fdfind".split())
 _GIT_TAKES: Final = frozenset("add stage".split())
 _ANY_LINE: Final = r"[\s.^$*+?|()\\wSWDd]{0,40}|\[.{1,40}\][*+]?"
