@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
 import pytest
+from coverage import Coverage
 
 import effort
 from measurement import Measurement
@@ -41,6 +43,14 @@ class _WorkerNode(Protocol):
     workerinput: dict[str, str]
 
 
+class _Module(pytest.Module):
+    """A module of tests, which works out tables for them as it is loaded."""
+
+    def _getobj(self) -> ModuleType:
+        with self.config.stash[_MEASUREMENT].of_what_counts():
+            return super()._getobj()
+
+
 effort.load_profile()
 
 
@@ -48,12 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Own what a session shares, or take it over from the process above."""
     # A shell that starts something in the background has it, and all below, ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    leads = config.getoption("numprocesses", None)
+    config.stash[_MEASUREMENT] = (
+        Measurement.left_to_workers() if leads else Measurement(Coverage.current())
+    )
     handed_down: dict[str, str] | None = getattr(config, "workerinput", None)
     if handed_down is not None:
         config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])
         return
-    if config.getoption("numprocesses", None):
-        Measurement.leave_to_workers()
     session = ExitStack()
     session.enter_context(temporary_place())
     config.stash[_FOLDER] = session.enter_context(owned_folder())
@@ -67,6 +79,11 @@ def pytest_configure_node(node: _WorkerNode) -> None:
     node.workerinput[_HANDED_DOWN] = str(node.config.stash[_FOLDER])
 
 
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    """Measure what modules of tests work out as they are loaded, not how pytest lists them."""
+    return _Module.from_parent(parent, path=module_path)
+
+
 def pytest_collection_finish() -> None:
     """Have no collection of garbage go through tens of thousands of tests again and again."""
     gc.collect()
@@ -75,10 +92,21 @@ def pytest_collection_finish() -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Measure what counts, and nothing else."""
-    stash = item.config.stash
-    if _MEASUREMENT not in stash:
-        stash[_MEASUREMENT] = Measurement()
-    stash[_MEASUREMENT].turn_to(item)
+    item.config.stash[_MEASUREMENT].turn_to(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
+    """Measure how a test that counts is prepared."""
+    with request.config.stash[_MEASUREMENT].of_what_counts():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Measure what a test that counts does."""
+    with pyfuncitem.config.stash[_MEASUREMENT].of_what_counts():
+        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,16 @@
 
 Measuring makes everything two or three times as slow. It is about what decides without doing, so
 it is left to the tests that call that by its name: not to those of what stands above it, not to
-laws, because what only chance reaches is not tested, and not to what is about large inputs.
+laws, because what only chance reaches is not tested, and not to what is about large inputs. Nor
+does it see what pytest does before, between and after them.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import _lru_cache_wrapper  # pyright: ignore[reportPrivateUsage] - there is no public name
 from importlib import import_module
 from pathlib import Path
@@ -26,24 +29,28 @@ _MEASURED: Final = tuple(f"interlock.{name}" for name in "commands model policy 
 
 
 class Measurement:
-    """What is measured of one process, switched on and off between its tests."""
+    """What is measured of one process: what its tests do, not what pytest does for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, coverage: Coverage | None) -> None:
         """Take over from whoever began to measure; a process that runs tests does this first."""
-        self._coverage = Coverage.current()
-        self._is_on = True
-        if self._coverage is not None:
+        self._coverage = coverage
+        # To stop and to start as coverage does takes longer than most tests.
+        self._tracer = sys.gettrace()
+        self._is_on = coverage is not None
+        if self._is_on:
             _load_everything()
-        _leave_children_alone()
+            _leave_children_alone()
+            sys.settrace(None)
 
-    @staticmethod
-    def leave_to_workers() -> None:
+    @classmethod
+    def left_to_workers(cls) -> Measurement:
         """Measure nothing of a process that only leads others; they are told what it was told."""
         if (coverage := Coverage.current()) is not None:
             coverage.stop()
+        return cls(None)
 
     def turn_to(self, item: pytest.Item) -> None:
-        """Measure from now on if this test counts, and only then."""
+        """Measure what this test does if it counts, and only then."""
         wanted = _counts(item)
         if self._coverage is None or wanted == self._is_on:
             return
@@ -51,9 +58,24 @@ class Measurement:
             _forget_results()
             self._coverage.start()
             _leave_children_alone()
+            self._tracer = sys.gettrace()
+            sys.settrace(None)
         else:
             self._coverage.stop()
         self._is_on = wanted
+
+    @contextmanager
+    def of_what_counts(self) -> Generator[None]:
+        """Measure meanwhile, unless the test that was turned to does not count."""
+        if not self._is_on:
+            yield
+            return
+        before = sys.gettrace()
+        sys.settrace(self._tracer)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
 
 
 def _leave_children_alone() -> None:

@@ -180,6 +180,18 @@ def loaded(user: Document, project: Document | None = None) -> MergedPolicy:
     return outcome
 
 
+def admitted(project: Document, *, below: Document) -> Document:
+    """Return a project's file without the keys for which it would not load over a user's file."""
+    outcome = attempt(below, project)
+    if not isinstance(outcome, PolicyError):
+        return project
+    refused = {complaint.split(": ")[1] for complaint in outcome.complaints}
+    left = {path: value for path, value in _flat(project).items() if path not in refused}
+    if len(left) == len(_flat(project)):
+        reject()
+    return admitted(_nested(left), below=below)
+
+
 def documents(*, for_project: bool = False) -> st.SearchStrategy[Document]:
     """Generate files that are right: any of the keys, each with a value that fits."""
     keys = [key for key in KEYS if not (for_project and key.tighter is Tighter.USER_ONLY)]
@@ -212,6 +224,16 @@ def _nested(flat: dict[str, object]) -> Document:
         section, _, name = path.rpartition(".")
         (document.setdefault(section, {}) if section else document)[name] = value
     return document
+
+
+def _flat(document: Document) -> dict[str, object]:
+    sections = {name: inner for name, inner in document.items() if is_table(inner)}
+    alone = {name: value for name, value in document.items() if name not in sections}
+    return alone | {
+        f"{section}.{name}": value
+        for section, inner in sections.items()
+        for name, value in inner.items()
+    }
 
 
 def _values(key: Key) -> st.SearchStrategy[object]:

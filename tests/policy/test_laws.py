@@ -15,7 +15,15 @@ from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.document import KEYS, SECTIONS, MergedPolicy
 from interlock.policy.config.key import Tighter
-from policy.documents import FEW_DEFAULTS, Document, attempt, documents, for_a_project, loaded
+from policy.documents import (
+    FEW_DEFAULTS,
+    Document,
+    admitted,
+    attempt,
+    documents,
+    for_a_project,
+    loaded,
+)
 from policy.files import merged, toml
 from policy.strictness import loosened_parts
 
@@ -23,10 +31,10 @@ _OPEN = {key.path.partition(".")[0] for key in KEYS if key.tighter is not Tighte
 EVERY_PERMISSION = ["rules.*", *(f"{section}.*" for section in SECTIONS if section in _OPEN)]
 
 
-@examples(8, soak=500)
+@examples(16, soak=500)
 @given(documents(), documents(for_project=True))
 def test_a_project_never_loosens(user: Document, project: Document):
-    below, both = loaded(user), loaded(user, project)
+    below, both = loaded(user), loaded(user, admitted(project, below=user))
 
     assert loosened_parts(below.policy, both.policy) == set()
 

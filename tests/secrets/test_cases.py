@@ -11,7 +11,7 @@ import pytest
 
 from interlock import evaluate_edit
 from interlock.cli.text.machine_text import machine_value
-from secret_packs import SCANNER, Case, cases
+from secret_packs import SCANNER, cases
 
 _CASES = cases()
 
@@ -25,11 +25,14 @@ def test_the_corpus_is_large_and_says_each_thing_once():
     assert len(set(texts)) == len(texts)
 
 
-@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.id)
-def test_the_scanner_answers_as_the_corpus_expects(case: Case):
-    found = [match.rule.name for match in SCANNER.scan(case.text)]
+def test_the_scanner_answers_as_the_corpus_expects():
+    found = {case: [match.rule.name for match in SCANNER.scan(case.text)] for case in _CASES}
 
-    assert ("block" if found else "allow") == case.expect, found
+    assert {
+        case.id: names
+        for case, names in found.items()
+        if ("block" if names else "allow") != case.expect
+    } == {}
 
 
 @pytest.fixture(scope="module")
