@@ -106,8 +106,6 @@ def test_the_program_inside_is_found(line: str):
         "kubectl exec p --",
         "doppler run",
         "mise exec ''",
-        "su root",
-        "su -c",
         "watch",
         "uv add rm",
         "tini x",
@@ -120,6 +118,11 @@ def test_the_program_inside_is_found(line: str):
 )
 def test_a_wrapper_without_a_command_is_a_command(line: str):
     assert [command.program for command in followed(line).commands] == [line.split(maxsplit=1)[0]]
+
+
+@pytest.mark.parametrize("line", ["su root", "su -c", "su"])
+def test_su_without_a_command_starts_a_shell(line: str):
+    assert [command.program for command in followed(line).commands] == ["su", "sh"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ OPENING = """\
 bash
 bash -i
 env -i sh
-sudo -s
 timeout 60 zsh
 exec dash
 busybox sh
@@ -61,6 +60,14 @@ def _rules(command: str, **more: object) -> list[str]:
 def test_a_program_that_would_run_it_needs_a_person(command: str) -> None:
     assert RULE in _rules(command, interactive=True)
     assert RULE not in _rules(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["sudo -s", "sudo -i", "sudo su -", "doas -s", "sudo bash", "vim -c ':!sh'"]
+)
+def test_a_shell_with_all_rights_or_on_the_side_needs_a_person_whoever_types(command: str) -> None:
+    assert RULE in _rules(command)
+    assert RULE in _rules(command, interactive=True)
 
 
 @pytest.mark.parametrize("command", NOT_OPENING.splitlines())
