@@ -178,6 +178,12 @@ def test_all_processes_are_ended_where_all_flow_in(line: str, ends_all: bool):
         ("[IO.File]::Move('a', 'b')", "mv 'a' 'b'"),
         ("[Diagnostics.Process]::Start('cmd', '/c dir')", "cmd /c dir"),
         ("[IO.File]::Exists('a')", ""),
+        ("[IO.FileInfo]::new('a.txt').Delete()", "Remove-Item 'a.txt'"),
+        ("[System.IO.FileInfo]::new('a').MoveTo('b')", "mv 'a' elsewhere"),
+        ("[IO.DirectoryInfo]::new('a').Refresh()", ""),
+        ("[Environment]::SetEnvironmentVariable('PATH', 'x', 'Machine')", "setx 'PATH' x"),
+        ("[Environment]::SetEnvironmentVariable('A', 'x', 'Process')", ""),
+        ("[Environment]::GetEnvironmentVariables()", "printenv"),
     ],
 )
 def test_a_method_does_what_a_command_does(line: str, expected: str):

@@ -333,3 +333,18 @@ def test_it_is_noted_of_a_work_tree_that_the_line_itself_has_added_it(line: str,
 )
 def test_windows_has_words_of_its_own_for_removing(line: str, effects: list[str]):
     assert effects_in(line) == effects
+
+
+@pytest.mark.parametrize(
+    ("line", "is_read"),
+    [
+        ("hashprog --file /etc/shadow", True),
+        ("hashprog file:///etc/gshadow", True),
+        ("hashprog @/etc/shadow- /srv/a", True),
+        ("hashprog /etc/shadowsocks.json", False),
+        ("stat /etc/shadow", False),
+        ("hashprog /etc/hosts", False),
+    ],
+)
+def test_whoever_is_handed_the_hashes_of_passwords_reads_them(line: str, *, is_read: bool):
+    assert any(effect.startswith("read /etc/") for effect in effects_in(line)) is is_read

@@ -168,3 +168,10 @@ def test_what_a_command_shows_is_no_failure_unless_it_says_so_itself(shown: str)
 @given(st.text(max_size=3_000), st.text(max_size=100))
 def test_reads_whatever_came_back(result: str, arguments: str) -> None:
     assert is_failure("Bash", arguments, result) in (True, False)
+
+
+def test_an_edit_that_is_refused_behind_a_tag_failed() -> None:
+    changes = '{"path": "a.py", "old_string": "a", "new_string": "b"}'
+
+    assert is_failure("edit_file", changes, "<result>\nThe text to replace must be unique.\n")
+    assert not is_failure("edit_file", changes, "<result>\nThe file was edited.\n")
