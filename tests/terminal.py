@@ -19,13 +19,19 @@ from typing import NamedTuple
 import pytest
 
 from interlock.cli.call import terminal
+from warm_python import PythonProcess
 
-# Takes the terminal on standard error as its controlling one, then becomes the program.
+# Takes a terminal as its controlling one, then becomes the program.
 _LEADER = """
 import fcntl, os, sys, termios
-fcntl.ioctl(2, termios.TIOCSCTTY, 0)
-os.dup2(int(sys.argv[1]), 2)
-os.execv(sys.argv[2], sys.argv[2:])
+import warm_python
+terminal, program, *arguments = sys.argv[1:]
+fcntl.ioctl(int(terminal), termios.TIOCSCTTY, 0)
+os.close(int(terminal))
+if program == sys.executable:
+    warm_python.run_as_main(arguments)
+else:
+    os.execv(program, [program, *arguments])
 """
 _PATIENCE_S = 300
 
@@ -59,12 +65,12 @@ def at_terminal(
     if typed_ahead:
         os.write(master, typed_ahead.encode())
     has_pipes = stdin is not None
-    child = subprocess.Popen(
-        [sys.executable, "-ISc", _LEADER, str(errors_to if has_pipes else 2), *words],
+    child = PythonProcess[bytes](
+        ["-c", _LEADER, str(slave), *words],
         stdin=subprocess.PIPE if has_pipes else slave,
         stdout=subprocess.PIPE if has_pipes else slave,
-        stderr=slave,
-        pass_fds=[errors_to],
+        stderr=errors_to if has_pipes else slave,
+        pass_fds=[slave],
         start_new_session=True,
         env=dict(os.environ if environment is None else environment),
         cwd=cwd,

@@ -1,44 +1,50 @@
-"""Python programs as processes of their own, forked by one process that has everything loaded.
+"""Python programs in processes of their own, forked by one process that has everything loaded.
 
-For tests in which a process begins, works and ends, and that are not about how it starts: what is
-loaded, or in which order a set is walked through, is for `subprocess` to show.
+For every test that needs a process but does not test how one starts. Tests of imports, of the
+order of sets or of the interpreter's own variables start a real one with `subprocess`.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import gc
 import importlib
+import inspect
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Final, Literal, TextIO
-
-import msgspec
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any, AnyStr, Final, NamedTuple
 
 from patience import LONG_ENOUGH_S
 
 _TESTS: Final = Path(__file__).parent
-_NEEDED_SOON: Final = (
-    "interlock.cli.command_group",
-    "interlock.ledger.stores.postgres",
-    "rich.console",
+_PRELOADED: Final = (
+    "interlock.adapters.installation",
+    "interlock.adapters.supervision",
+    "interlock.cli",
+    "interlock.ledger",
+    "interlock.loop",
+    "interlock.server",
 )
-
-
-class _Program(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process is to run; its three streams come beside it."""
-
-    arguments: tuple[str, ...]
-    environment: dict[str, str]
-    folder: str
+"""Packages whose modules are all loaded before anything is forked."""
+_READ_HERE: Final = ("PYTHONPATH", "PYTHONUNBUFFERED")
+_OPTIONS: Final = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType] - what `Popen` hands to itself has no types
+_PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
 def run_python(
@@ -47,119 +53,240 @@ def run_python(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `python -m MODULE ...` or `python -c PROGRAM ...` to its end."""
-    program = _Program(
-        arguments=arguments,
-        environment=dict(os.environ if environment is None else environment),
-        folder=str(folder or Path.cwd()),
-    )
-    with (
-        tempfile.TemporaryFile() as into,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as errors,
-    ):
-        into.write(stdin)
-        into.seek(0)
-        code = _warm().run(program, [into.fileno(), out.fileno(), errors.fileno()])
-        out.seek(0)
-        errors.seek(0)
-        return subprocess.CompletedProcess(arguments, code, out.read(), errors.read())
-
-
-class _WarmProcess:
-    """The other process, seen from here; it ends with this one."""
-
-    def __init__(self) -> None:
-        self._line, theirs = socket.socketpair()
-        self._line.settimeout(LONG_ENOUGH_S)
-        path = os.pathsep.join([str(_TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "warm_python", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                env=os.environ | {"PYTHONPATH": path},
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-
-    def run(self, program: _Program, streams: Sequence[int]) -> int:
-        """Return the exit code of a program, negative if a signal ended it."""
-        order = msgspec.json.encode(program)
+    """Run a program to its end."""
+    pipe = subprocess.PIPE
+    with PythonProcess[bytes](
+        arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=environment
+    ) as process:
         try:
-            socket.send_fds(self._line, [len(order).to_bytes(8, "big")], list(streams))
-            self._line.sendall(order)
-            return int(self._line.recv(64))
-        except TimeoutError:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            out, errors = process.communicate(stdin, timeout=LONG_ENOUGH_S)
+        except BaseException:
+            process.kill()
             raise
+    return subprocess.CompletedProcess(arguments, process.returncode, out, errors)
 
-    def end(self) -> None:
-        self._line.close()
-        self._process.wait()
+
+class PythonProcess(subprocess.Popen[AnyStr]):
+    """A `Popen` whose arguments are those of Python: `-m MODULE`, `-c PROGRAM` or a file, ..."""
+
+    def _execute_child(self, *given: Any) -> None:
+        options = dict(zip(_OPTIONS, given, strict=True))
+        unsupported = ("executable", "preexec_fn", "shell", "gid", "gids", "uid")
+        assert not any(options[each] for each in unsupported), f"supports none of {unsupported}"
+        assert options["umask"] < 0, "supports no umask"
+        inherited = {0: options["p2cread"], 1: options["c2pwrite"], 2: options["errwrite"]}
+        descriptors = {to: to if end < 0 else end for to, end in inherited.items()}
+        descriptors |= {each: each for each in options["pass_fds"]}
+        program = _Program(
+            arguments=[os.fspath(each) for each in options["args"]],
+            environment=dict(os.environ if options["env"] is None else options["env"]),
+            folder=os.fspath(options["cwd"] or Path.cwd()),
+            descriptors=list(descriptors),
+            has_own_session=options["start_new_session"],
+            process_group=options["process_group"],
+        )
+        self._exit_lock = threading.Lock()
+        self._channel, theirs = Pipe()
+        with theirs:
+            sent = [theirs.fileno(), *descriptors.values()]
+            socket.send_fds(_warm_process(), [b"fork"], sent)
+        self._channel.send(program)
+        self.pid = self._channel.recv()
+        self._child_created = True
+        self._close_pipe_fds(*(options[each] for each in _PIPES))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - the same
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+        if self._exit_lock.acquire(blocking=False):
+            try:
+                self._receive_exit_code(0)
+            finally:
+                self._exit_lock.release()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code once there is one."""
+        with self._exit_lock:
+            self._receive_exit_code(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return self.returncode
+
+    def _receive_exit_code(self, timeout: float | None) -> None:
+        if self.returncode is None and self._channel.poll(timeout):
+            with self._channel:
+                self.returncode = self._channel.recv()
+
+
+class _Program(NamedTuple):
+    """What a child is to run, and in which surroundings."""
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+    folder: str
+    descriptors: Sequence[int]
+    """The number that each descriptor sent with it is to have."""
+    has_own_session: bool
+    process_group: int
 
 
 @functools.cache
-def _warm() -> _WarmProcess:
-    process = _WarmProcess()
-    atexit.register(process.end)
-    return process
+def _warm_process() -> socket.socket:
+    """Start the process that forks; it ends with this one."""
+    line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    start = (
+        f"import sys; sys.path.append({str(_TESTS)!r}); import warm_python;"
+        f" warm_python.serve({theirs.fileno()})"
+    )
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", start],
+            pass_fds=[theirs.fileno()],
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def end() -> None:
+        line.close()
+        process.wait()
+
+    atexit.register(end)
+    return line
 
 
-def _main(line: socket.socket) -> None:
+def serve(descriptor: int) -> None:
     """Fork until nobody asks any more; in a child, be the program and end as programs do."""
+    exit_codes: list[int] = []
+
+    def end_quickly() -> None:
+        # Freeing everything that was loaded takes longer than most programs.
+        with suppress(OSError, ValueError):
+            if exit_codes:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(exit_codes[0])
+
+    atexit.register(end_quickly)  # the first one registered is called last
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for name in _NEEDED_SOON:
-        importlib.import_module(name)
+    _load_everything()
+    child = _next_child(socket.socket(fileno=descriptor))
+    if child is None:
+        return
+    try:
+        _be_program(*child)
+        exit_codes.append(0)
+    except SystemExit as leaving:
+        if leaving.code is None or isinstance(leaving.code, int):
+            exit_codes.append((leaving.code or 0) & 0xFF)
+        raise
+
+
+def _load_everything() -> None:
+    """Load modules and the built-in policy, nothing that depends on a program's surroundings."""
+    for name in _PRELOADED:
+        package = importlib.import_module(name)
+        for found in walk_packages(package.__path__, f"{name}."):
+            importlib.import_module(found.name)
+    policy_files = importlib.import_module("interlock.service.policies.policy_files")
+    policy_files.compile_policy(policy_files.merged_policy())
+    importlib.import_module("interlock.service.records.context").engine()
+    gc.collect()
     gc.freeze()
+
+
+def _next_child(line: socket.socket) -> tuple[Connection, Sequence[int]] | None:
+    """Return in each child with what was sent for it, and in this process at its end with None."""
+    living: dict[int, tuple[int, Connection]] = {}
     with line:
-        work = _next_work(line)
-    if work is not None:
-        work()
+        while True:
+            for ready in select.select([line.fileno(), *living], [], [])[0]:
+                if ready in living:
+                    pid, channel = living.pop(ready)
+                    os.close(ready)
+                    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                    # The test may have let go of it.
+                    with channel, suppress(OSError):
+                        channel.send(code)
+                    continue
+                message, received, _, _ = socket.recv_fds(line, 4, 250)
+                if not message:
+                    return None
+                channel, descriptors = Connection(received[0]), received[1:]
+                pid = os.fork()
+                if pid == 0:
+                    for other, (_, channel_of_other) in living.items():
+                        os.close(other)
+                        channel_of_other.close()
+                    return channel, descriptors
+                for each in descriptors:
+                    os.close(each)
+                channel.send(pid)
+                living[os.pidfd_open(pid)] = pid, channel
 
 
-def _next_work(line: socket.socket) -> Callable[[], None] | None:
-    """Return a child's work in that child, None in this process at its end."""
-    while True:
-        head, streams, _, _ = socket.recv_fds(line, 8, 3)
-        if not head:
-            return None
-        program = msgspec.json.decode(_received(line, int.from_bytes(head, "big")), type=_Program)
-        child = os.fork()
-        if child == 0:
-            return functools.partial(_be, program, streams)
-        for each in streams:
-            os.close(each)
-        line.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
-
-
-def _received(line: socket.socket, count: int) -> bytes:
-    received = b""
-    while len(received) < count:
-        received += line.recv(count - len(received))
-    return received
-
-
-def _be(program: _Program, streams: Sequence[int]) -> None:
+def _be_program(channel: Connection, received: Sequence[int]) -> None:
+    with channel:
+        program: _Program = channel.recv()
+    _place_descriptors(received, program.descriptors)
+    if program.has_own_session:
+        os.setsid()
+    if program.process_group >= 0:
+        os.setpgid(0, program.process_group)
+    os.chdir(program.folder)
+    for name, value in program.environment.items():
+        is_read_early = name.startswith(("PYTHON", "LC_ALL")) and name not in _READ_HERE
+        assert not is_read_early or os.environ.get(name) == value, f"{name} takes a real process"
     os.environ.clear()
     os.environ.update(program.environment)
-    os.chdir(program.folder)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
-    sys.stdin = _text(0, "r")
-    sys.stdout = _text(1, "w")
-    sys.stderr = _text(2, "w", errors="backslashreplace")
-    how, what, *arguments = program.arguments
-    sys.argv = [what if how == "-m" else how, *arguments]
-    if how == "-m":
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
-    else:
-        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+    time.tzset()
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = _stream_like(getattr(sys, name), number)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    sys.path[0:1] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    run_as_main(program.arguments)
 
 
-def _text(stream: int, mode: Literal["r", "w"], errors: str = "strict") -> TextIO:
-    return os.fdopen(stream, mode, encoding="utf-8", errors=errors, closefd=False)
+def _stream_like(ours: TextIOWrapper, number: int) -> TextIOWrapper:
+    """Open a standard descriptor as Python does at its start, with the encoding of ours."""
+    is_written = ours.writable()
+    is_buffered = not os.environ.get("PYTHONUNBUFFERED")
+    buffering = 0 if is_written and not is_buffered else -1
+    buffer = os.fdopen(number, "wb" if is_written else "rb", buffering, closefd=False)
+    return TextIOWrapper(
+        buffer,
+        encoding=ours.encoding,
+        errors=ours.errors,
+        line_buffering=is_buffered and (number == 2 or buffer.isatty()),
+        write_through=not is_buffered,
+    )
 
 
-if __name__ == "__main__":
-    _main(socket.socket(fileno=int(sys.argv[1])))
+def _place_descriptors(received: Sequence[int], numbers: Sequence[int]) -> None:
+    """Give each descriptor its number; until then they are kept above all of these."""
+    waiting = [fcntl.fcntl(each, fcntl.F_DUPFD, max(numbers) + 1) for each in received]
+    for each in received:
+        os.close(each)
+    for each, number in zip(waiting, numbers, strict=True):
+        os.dup2(each, number)
+        os.close(each)
+
+
+def run_as_main(arguments: Sequence[str]) -> None:
+    """Run what `python` would run with these arguments."""
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    match arguments:
+        case ["-m", module, *rest]:
+            sys.path[0] = str(Path.cwd())
+            sys.argv = [module, *rest]
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        case ["-c", program, *rest]:
+            sys.argv = ["-c", *rest]
+            exec(compile(program, "<string>", "exec"), vars(main))
+        case [file, *rest]:
+            sys.path[0] = str(Path(file).resolve().parent)
+            sys.argv = [file, *rest]
+            runpy.run_path(file, run_name="__main__")
+        case _:
+            raise AssertionError("nothing to run")
