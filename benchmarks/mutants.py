@@ -149,21 +149,34 @@ class Bench:
                 found[number] = {known.tests[place] for place in places}
         return found
 
-    def kill(self, sample: Sequence[Mutant], cap: float, before: Mapping[int, Result]) -> None:
-        """Run for each mutant the tests that reach it; what killed it before comes first."""
+    def kill(
+        self,
+        sample: Sequence[Mutant],
+        cap_seconds: float,
+        before: Mapping[int, Result],
+        *,
+        again: bool = True,
+    ) -> None:
+        """Run for each mutant the tests that reach it; what killed it before comes first.
+
+        What survived before is tried `again`, or taken to survive.
+        """
         built = msgspec.json.decode(
             (self.results / "built.json").read_bytes(), type=dict[int, str | None]
         )
         known = {each.number for each in read_lines(self.results / "mutants.jsonl", Result)}
-        search = _Search(read_lines(self.results / "tests.jsonl", Measured), self.reached(), cap)
+        tests = read_lines(self.results / "tests.jsonl", Measured)
+        search = _Search(tests, self.reached(), cap_seconds)
         jobs = list[Job]()
         for number, mutant in enumerate(sample, start=1):
-            if number in known or (before and number not in before):
+            earlier = before.get(number)
+            if number in known:
                 continue
-            first = before[number] if before else None
             if number not in built:
                 result = Result(number, "missing")
-            elif job := search.job(number, mutant, first, is_import=built[number] is not None):
+            elif earlier and earlier.status not in _KILLED and not again:
+                result = earlier
+            elif job := search.job(number, mutant, earlier, is_import=built[number] is not None):
                 jobs.append(job)
                 continue
             else:
@@ -201,6 +214,10 @@ class _Search:
         self._by_file = defaultdict[str, list[str]](list)
         for test in self._seconds:
             self._by_file[_file_of(test)].append(test)
+        self._mean_seconds = {
+            file: sum(map(self._seconds.__getitem__, own)) / len(own)
+            for file, own in self._by_file.items()
+        }
 
     def job(
         self, number: int, mutant: Mutant, before: Result | None, *, is_import: bool
@@ -235,9 +252,9 @@ class _Search:
         for test in sorted(tests, key=lambda each: (self._seconds[each], each)):
             file, function = _file_of(test), test.partition("[")[0]
             is_elsewhere = folders.isdisjoint(Path(file).parts)
-            took = self._seconds[test]
-            mean = sum(map(self._seconds.__getitem__, own := self._by_file[file])) / len(own)
-            keys[test] = (took > _SLOW_SECONDS, min(rank[function], 3), is_elsewhere, mean, file)
+            is_slow = self._seconds[test] > _SLOW_SECONDS
+            few = min(rank[function], 3)
+            keys[test] = (is_slow, few, is_elsewhere, self._mean_seconds[file], file)
             rank[function] += 1
         return sorted(keys, key=keys.__getitem__)
 
@@ -258,7 +275,9 @@ class _Search:
                 yield test
 
 
-def summary(sample: Sequence[Mutant], results: Iterable[Result]) -> str:
+def summary(
+    sample: Sequence[Mutant], results: Iterable[Result], before: Mapping[int, Result]
+) -> str:
     """Return the share killed, of all and of each package, and what survived."""
     by_number = {each.number: each for each in results if each.status != "missing"}
     totals, killed = Counter[str](), Counter[str]()
@@ -282,7 +301,11 @@ def summary(sample: Sequence[Mutant], results: Iterable[Result]) -> str:
     counts = sorted(Counter(each.status for each in by_number.values()).items())
     statuses = ", ".join(f"{count} {status}" for status, count in counts)
     left = len(sample) - len(by_number)
-    return "\n".join([*survivors, "", *shares, f"{statuses}; {left} missing or not yet tried"])
+    lines = [*survivors, "", *shares, f"{statuses}; {left} missing or not yet tried"]
+    if before:
+        earlier = sum(before[each].status in _KILLED for each in by_number if each in before)
+        lines.append(f"before: {earlier} of the same killed")
+    return "\n".join(lines)
 
 
 def _shortened(text: str) -> str:
@@ -331,12 +354,16 @@ def main() -> None:
     sample = msgspec.json.decode(kept.read_bytes(), type=list[Mutant])
     bench = Bench(arguments.build.resolve(), results)
     earlier = read_lines(arguments.only_killers, Result) if arguments.only_killers else []
-    before = {each.number: each for each in earlier if arguments.again or each.status in _KILLED}
+    before = {each.number: each for each in earlier}
     steps = {
         "build": lambda: bench.build(sample),
         "probe": lambda: bench.probe(["-n", "2", "--dist", "worksteal", *arguments.tests]),
-        "kill": lambda: bench.kill(sample, arguments.cap, before),
-        "summary": lambda: print(summary(sample, read_lines(results / "mutants.jsonl", Result))),
+        "kill": lambda: bench.kill(
+            sample, arguments.cap, before, again=not before or arguments.again
+        ),
+        "summary": lambda: print(
+            summary(sample, read_lines(results / "mutants.jsonl", Result), before)
+        ),
     }
     for name in [arguments.step] if arguments.step else steps:
         steps[name]()

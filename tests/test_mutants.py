@@ -140,7 +140,7 @@ def test_what_no_test_notices_survives(root: Path, monkeypatch: pytest.MonkeyPat
 
     bench.embed(sample)
     bench.probe([])
-    bench.kill(sample, cap=60, before={})
+    bench.kill(sample, 60, before={})
 
     results = {each.number: each for each in read_lines(root.parent / "mutants.jsonl", Result)}
     killer = "tests/policy/test_shares.py::test_a_share_is_of_ten"
@@ -150,7 +150,7 @@ def test_what_no_test_notices_survives(root: Path, monkeypatch: pytest.MonkeyPat
         3: ("survived", "", False),
         4: ("unreached", "", False),
     }
-    assert summary(sample, results.values()).splitlines() == [
+    assert summary(sample, results.values(), before={}).splitlines() == [
         f"{_FILE}:16 is_near (3, survived, 2 tests): share(used) > 0.8  ->  share(used) >= 0.8",
         f"{_FILE}:20 doubled (4, unreached, 0 tests): used + used  ->  used - used",
         "",
