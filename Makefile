@@ -24,7 +24,7 @@ AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
 # What was compiled once need not be compiled again by every process that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test browser suite coverage check lint types bench labelled-data scoreboard fuzz soak docs dist clean constraints test-llm test-clients
+.PHONY: help install run test browser suite coverage check lint types bench mutants labelled-data scoreboard fuzz soak docs dist clean constraints test-llm test-clients
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -132,6 +132,9 @@ types: $(STAMP)
 ##@ Measure
 bench: $(STAMP)  ## Measure speed and accuracy against a baseline
 	@$(BIN)/python benchmarks/run.py
+
+mutants: $(STAMP)  ## Measure which share of small random changes to the source the tests notice
+	@$(BIN)/python benchmarks/mutants.py $(ARGS)
 
 # What is missing is said before anything is set up.
 labelled-data:
