@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +34,9 @@ def session_environment() -> Generator[None]:
     os.environ.update(kept | _FIXED)
     try:
         yield
-        assert not HOME.exists(), f"a test wrote to {HOME}: give it a home of its own"
+        written = sorted(map(str, HOME.rglob("*")))
+        shutil.rmtree(HOME, ignore_errors=True)
+        assert not written, f"give the tests that wrote {written} a home of their own"
     finally:
         os.environ.clear()
         os.environ.update(before)
