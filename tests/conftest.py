@@ -5,17 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType
-from typing import Protocol
 
 import pytest
-from coverage import Coverage
 
 import effort
-from measurement import Measurement
 from postgres_ledger import be_another_ledger, make_ledger
 from postgres_server import (
     SKIPPED,
@@ -29,84 +25,33 @@ from postgres_server import (
     shared_server_url,
     template_of,
 )
+from session_environment import session_environment
 from temporary_place import temporary_place
 
-_MEASUREMENT = pytest.StashKey[Measurement]()
+pytest_plugins = ["forked_workers"]
+
 _FOLDER = pytest.StashKey[Path]()
-_HANDED_DOWN = "interlock_postgres_folder"
-
-
-class _WorkerNode(Protocol):
-    """What pytest-xdist tells of a worker about to start."""
-
-    config: pytest.Config
-    workerinput: dict[str, str]
-
-
-class _Module(pytest.Module):
-    """A module of tests, which works out tables for them as it is loaded."""
-
-    def _getobj(self) -> ModuleType:
-        with self.config.stash[_MEASUREMENT].of_what_counts():
-            return super()._getobj()
 
 
 effort.load_profile()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Own what a session shares, or take it over from the process above."""
+    """Own what a session shares."""
     # A shell that starts something in the background has it, and all below, ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    leads = config.getoption("numprocesses", None)
-    config.stash[_MEASUREMENT] = (
-        Measurement.left_to_workers() if leads else Measurement(Coverage.current())
-    )
-    handed_down: dict[str, str] | None = getattr(config, "workerinput", None)
-    if handed_down is not None:
-        config.stash[_FOLDER] = Path(handed_down[_HANDED_DOWN])
-        return
     session = ExitStack()
+    config.add_cleanup(session.close)
+    session.enter_context(session_environment())
     session.enter_context(temporary_place())
     config.stash[_FOLDER] = session.enter_context(owned_folder())
     session.callback(drop_template, config.stash[_FOLDER])
-    config.add_cleanup(session.close)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: _WorkerNode) -> None:
-    """Tell a worker where the session's server is, or will be."""
-    node.workerinput[_HANDED_DOWN] = str(node.config.stash[_FOLDER])
-
-
-def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
-    """Measure what modules of tests work out as they are loaded, not how pytest lists them."""
-    return _Module.from_parent(parent, path=module_path)
 
 
 def pytest_collection_finish() -> None:
     """Have no collection of garbage go through tens of thousands of tests again and again."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Measure what counts, and nothing else."""
-    item.config.stash[_MEASUREMENT].turn_to(item)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, object, object]:
-    """Measure how a test that counts is prepared."""
-    with request.config.stash[_MEASUREMENT].of_what_counts():
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Measure what a test that counts does."""
-    with pyfuncitem.config.stash[_MEASUREMENT].of_what_counts():
-        return (yield)
 
 
 @pytest.fixture(scope="session")

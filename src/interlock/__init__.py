@@ -74,26 +74,6 @@ _HOMES = {
 }
 """The public names, by the module that they are loaded from."""
 
-_MOVED = {
-    "errors": (
-        "DamagedError DecidedError EditError KeyConflictError LedgerError UnfinishedError"
-        " UnknownError"
-    ),
-    "types": (
-        "Action Alert Applied AppliedFile ApprovalState AsyncStepLoop Authority Belief"
-        " CheckResult Checkpoint CheckpointKind ContinueDecision Course EditPlan EditSet"
-        " Encoding EntryKind Evaluation Evidence FaultKind FilePlan GateAction"
-        " GateCoverage GateFault GateVerdict GovernedStep Layer LintCounts NewOperator"
-        " Operator Overall PendingGateReview PlannedChange PrincipalKind Remaining Report"
-        " ReviewDecision ReviewEntry ReviewFields ReviewMode ReviewOpening ReviewVerdict"
-        " Ruling RunFields RunLedger RunState Scope Seen Severity Sign SignalScore"
-        " StepFields StepLoop StepMetrics StepReason StepStatistics StopDecision"
-        " StopFields StopOutcome StopVeto TestCounts Token UndoKind Undone Unreadable"
-        " VerdictFields Witness"
-    ),
-}
-"""Names that were here once, by the module that they are in now: they work for one release."""
-
 __all__ = [
     "Answer",
     "Approval",
@@ -142,25 +122,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    home = _home(name, _HOMES)
+    home = next((home for home, names in _HOMES.items() if name in names.split()), None)
     if home is None:
-        home = _home(name, _MOVED)
-        if home is None:
-            raise AttributeError(f"module 'interlock' has no attribute {name!r}")
-        import warnings  # noqa: PLC0415 - only for old names
-
-        warnings.warn(
-            f"`{name}` has moved: write `from interlock.{home} import {name}`",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        raise AttributeError(f"module 'interlock' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - only when a name is really used
 
     return getattr(import_module(f"interlock.{home}"), name)
-
-
-def _home(name: str, homes: dict[str, str]) -> str | None:
-    return next((home for home, names in homes.items() if name in names.split()), None)
 
 
 def __dir__() -> list[str]:

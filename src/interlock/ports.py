@@ -287,14 +287,18 @@ class Rows(Protocol):
 
 
 class Listener(Protocol):
-    """Somebody who waits for news; what was committed after it was opened is never missed."""
+    """Waits for commits; none after it was opened is missed. Only one thread may wait."""
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait for news; return False if there was none in time."""
+        """Return True on news, False after the timeout or `stop`; after an error, wait again."""
+        ...
+
+    def stop(self) -> None:
+        """End the current wait and every later one, from any thread."""
         ...
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening; no thread may be waiting."""
         ...
 
 

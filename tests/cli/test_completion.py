@@ -89,8 +89,12 @@ def test_a_shell_that_is_not_known_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("interlock rev", "review"), ("interlock slog --dec", "--decision"), ("interlock nix x", "")],
-    ids=["a command", "an option of an old name", "behind what is no command"],
+    [
+        ("interlock rev", "review"),
+        ("interlock loop log --dec", "--decision"),
+        ("interlock nix x", ""),
+    ],
+    ids=["a command", "an option", "behind what is no command"],
 )
 def test_what_is_typed_is_completed(
     words: str, found: str, monkeypatch: pytest.MonkeyPatch

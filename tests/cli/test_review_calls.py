@@ -225,15 +225,3 @@ def test_a_verdict_is_expected_of_somebody_who_sits_at_a_terminal(
 
         assert done.returncode == 2
         assert b"expected the verdict as TEXT, or on stdin" in done.stderr
-
-
-@pytest.mark.parametrize("option", [["--subject", "the parser"], ["--subject=the parser"]])
-def test_the_old_call_may_begin_with_an_option(
-    place: str, empty_place: Path, option: list[str]
-) -> None:
-    with a_reviewed_run(place, empty_place) as at:
-        opened = interlock("review", *option, at.run.id, "merge", "tests")
-
-        assert opened.stderr == "interlock review is now interlock review open\n"
-        assert opened.stdout.startswith("OPENED  the work waits for its verdict")
-    assert "Missing command" in interlock("review", "--ledger", place).stderr

@@ -1,4 +1,4 @@
-"""`interlock review`, `verdict`, `choose` and `reviews`: good enough, and by whose word."""
+"""`interlock review`:  good enough, and by whose word."""
 
 from __future__ import annotations
 

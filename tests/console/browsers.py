@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -59,8 +60,10 @@ def chromium() -> Generator[Browser]:
     if program is None:
         missing = "there is no Chromium on this machine: `apt-get install chromium` brings one"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with TemporaryDirectory() as home, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], env={**os.environ, "HOME": home}
+        )
         try:
             yield browser
         finally:

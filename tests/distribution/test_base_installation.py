@@ -165,7 +165,7 @@ def test_every_extra_is_known_by_what_it_brings() -> None:
     extras = project()["optional-dependencies"]
     owners = packages_distributions()
 
-    assert extras.keys() - {"all", "cli"} == EXTRAS.keys()
+    assert extras.keys() - {"all"} == EXTRAS.keys()
     for extra, modules in EXTRAS.items():
         asked = {plain(re.split(r"[^\w-]", each)[0]) for each in extras[extra]}
         asked |= {"openai", "opentelemetry-semantic-conventions"}  # they come with others

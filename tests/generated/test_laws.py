@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 
@@ -84,10 +84,16 @@ def test_a_line_that_breaks_off_or_is_damaged_breaks_no_gate(damage: str):
 
 def _rewritten(ways: Mapping[str, Rewrite], way: str) -> Iterator[tuple[str, str]]:
     """Yield lines and the same lines written otherwise; a way that fits hardly any is an error."""
-    found = [(line, other) for line in _lines() if (other := ways[way](line)) is not None]
-    assert len(found) >= _FEW
     start = list(ways).index(way) % _STEP
-    yield from found[start::_STEP] if len(found) > _FEW * _STEP else found
+    found = list(_written(ways[way], _lines()[start::_STEP]))
+    if len(found) < _FEW:
+        found = list(islice(_written(ways[way], _lines()), _FEW * _STEP))
+    assert len(found) >= _FEW
+    yield from found
+
+
+def _written(way: Rewrite, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return ((line, other) for line in lines if (other := way(line)) is not None)
 
 
 @cache

@@ -71,7 +71,15 @@ def test_no_file_tells_where_it_was_written() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["pyproject.toml", "constraints.txt", "constraints-llm.txt", "constraints-run.txt", "Makefile"],
+    [
+        "pyproject.toml",
+        "constraints.txt",
+        "constraints-llm.txt",
+        "constraints-run.txt",
+        "Makefile",
+        ".github/workflows/test.yml",
+        ".pre-commit-config.yaml",
+    ],
 )
 def test_no_address_of_a_registry_is_pinned(name: str) -> None:
     assert "://" not in (ROOT / name).read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
@@ -33,8 +34,10 @@ def test_a_killed_server_is_told_and_forgiven(postgres_server: PostgresServer) -
         store = PostgresStore(postgres_server.url)
         ledger = stack.enter_context(Ledger(store, key=KEY))
         listener = stack.enter_context(closing(store.listen()))
+        stopped = stack.enter_context(closing(store.listen()))
         ledger.execute(appending("r1", a_start()))
         assert listener.wait(LONG_ENOUGH_S)
+        assert stopped.wait(LONG_ENOUGH_S)
         postgres_server.kill()
 
         with pytest.raises(UnavailableError, match="nothing of this was recorded"):
@@ -44,6 +47,8 @@ def test_a_killed_server_is_told_and_forgiven(postgres_server: PostgresServer) -
         with pytest.raises(UnavailableError, match="nobody can listen"):
             store.listen()
         assert not listener.wait(0)
+        threading.Timer(0.1, stopped.stop).start()
+        assert not stopped.wait(None)
         with pytest.raises(UnavailableError, match="the ledger was not opened"):
             PostgresStore(postgres_server.url)
 

@@ -119,10 +119,12 @@ class Served(Client):
         listening: Listening,
         tokens: Mapping[str, str],
         loop: asyncio.AbstractEventLoop,
+        process: ServerProcess,
     ) -> None:
         super().__init__(listening)
         self.desk = desk
         self.loop = loop
+        self._process = process
         self.tokens = tokens
         """By scope, and of two agents: `agent` and `other`."""
 
@@ -139,6 +141,10 @@ class Served(Client):
         begun = self.post("/v1/runs", {"task": task, **fields}, as_=as_)
         assert begun.status == 201, begun.body
         return begun.value["id"]
+
+    def end(self) -> None:
+        """Request shutdown, as a signal does."""
+        self.loop.call_soon_threadsafe(self._process.end)
 
 
 def places_in(folder: Path) -> ServerPlaces:
@@ -206,11 +212,15 @@ def serving(folder: Path, *, policy: str = "", **options: Any) -> Generator[Serv
             if failed:
                 raise failed[0]
             listening, loop, process = found[0]
-            yield Served(desk, listening, tokens, loop)
-            loop.call_soon_threadsafe(process.end)
+            server = Served(desk, listening, tokens, loop, process)
+            try:
+                yield server
+            finally:
+                server.end()
         finally:
             thread.join(PATIENCE_S)
         assert not failed, failed
+        assert not thread.is_alive()
 
 
 class ServedProcess(Client):

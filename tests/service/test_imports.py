@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
@@ -60,24 +59,6 @@ def test_every_name_is_there(name: str) -> None:
 def test_what_programs_write_fits_on_one_screen() -> None:
     assert len(interlock.__all__) <= 45
     assert not {*interlock.__all__} & {*types.__all__}
-
-
-@pytest.mark.parametrize(
-    ("name", "home"), [("StepReason", "interlock.types"), ("LedgerError", "interlock.errors")]
-)
-def test_a_name_that_moved_still_works_and_says_where_it_is_now(name: str, home: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"write `from {home} import {name}`") as told:
-        found = getattr(interlock, name)
-
-    assert found is getattr(importlib.import_module(home), name)
-    assert told[0].filename == __file__
-
-
-def test_every_name_that_moved_is_where_it_is_said_to_be() -> None:
-    moved = [(home, name) for home, names in interlock._MOVED.items() for name in names.split()]
-    for home, name in moved:
-        assert hasattr(importlib.import_module(f"interlock.{home}"), name)
-        assert name not in interlock.__all__
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

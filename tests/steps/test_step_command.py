@@ -24,7 +24,7 @@ def line(run_id: object, steps: object) -> str:
 
 
 def test_answers_every_run_in_order() -> None:
-    result = asked("--jsonl", stdin=line("a", STUCK) + "\n" + line("b", FINE))
+    result = asked(stdin=line("a", STUCK) + "\n" + line("b", FINE))
     stuck, fine = (json.loads(each) for each in result.stdout.splitlines())
 
     assert result.exit_code == ExitCode.ALLOWED
@@ -39,11 +39,11 @@ def test_reads_a_file(tmp_path: Path) -> None:
     runs = tmp_path / "runs.jsonl"
     runs.write_text(line(7, FINE), encoding="utf-8")
 
-    assert json.loads(asked("--jsonl", str(runs)).stdout)["run_id"] == 7
+    assert json.loads(asked(str(runs)).stdout)["run_id"] == 7
 
 
 def test_a_line_that_cannot_be_read_is_answered_and_the_rest_as_well() -> None:
-    result = asked("--jsonl", stdin="{\n" + line("b", FINE))
+    result = asked(stdin="{\n" + line("b", FINE))
     bad, good = (json.loads(each) for each in result.stdout.splitlines())
 
     assert bad["error"].startswith("line 1: not JSON: ")
@@ -53,16 +53,16 @@ def test_a_line_that_cannot_be_read_is_answered_and_the_rest_as_well() -> None:
 
 
 def test_counts_the_lines_that_cannot_be_read() -> None:
-    assert asked("--jsonl", stdin="5\n[]\n").stderr == "2 lines could not be read\n"
+    assert asked(stdin="5\n[]\n").stderr == "2 lines could not be read\n"
 
 
 def test_tells_every_twenty_runs_how_far_it_is() -> None:
-    result = asked("--jsonl", stdin=line("a", FINE) * 41)
+    result = asked(stdin=line("a", FINE) * 41)
 
     assert len(result.stdout.splitlines()) == 41
 
 
 def test_prints_half_a_character() -> None:
-    result = asked("--jsonl", stdin='{"run_id": "\\ud83d", "steps": []}\n')
+    result = asked(stdin='{"run_id": "\\ud83d", "steps": []}\n')
 
     assert json.loads(result.stdout)["run_id"] == "\ud83d"

@@ -19,7 +19,6 @@ from interlock.model.approval import Approval, ApprovalPage, ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import Amount, FilePath, Given, entrance
 from interlock.model.events import BudgetChanged, Record, Undone
-from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.operator import Token
 from interlock.model.principal import Scope
 from interlock.model.promised_answer import completed
@@ -342,8 +341,6 @@ class ClientRun(Waiting[RemoteRun]):
     may_edit = waited(RemoteRun.may_edit)
     ask = waited(RemoteRun.ask)
     apply_edits = waited(RemoteRun.apply_edits)
-    edit = edit_is_gone
-    apply = apply_is_gone
     observe = waited(RemoteRun.observe)
     observe_unasked = waited(RemoteRun.observe_unasked)
     usage = waited(RemoteRun.usage)

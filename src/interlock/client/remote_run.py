@@ -33,7 +33,6 @@ from interlock.model.edit import EditSet, FileEdit
 from interlock.model.entrance import Amount, Given, entrance
 from interlock.model.events import ActionObserved, Record, UsageReported, ViolationRecorded
 from interlock.model.glance import Glance, Glanced
-from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.patience import after_delay, patiently
 from interlock.model.question_fields import (
     GateGiven,
@@ -258,9 +257,6 @@ class RemoteRun(RemoteOperations):
             self._driver.now,
             wait_s,
         )
-
-    edit = edit_is_gone
-    apply = apply_is_gone
 
     @entrance
     async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:

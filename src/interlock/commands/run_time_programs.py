@@ -17,7 +17,7 @@ RUN_TIME: Final = "a program known only at run time"
 _FEARED: Final = ("rm", "dd", "mkfs", "shred", "chmod", "chown", "mv", "bash", "sh", "curl", "git")
 """What a program written as a glob is taken for, if it can be: `/bin/r?`."""
 _DECIDES: Final = frozenset(
-    "approve deny choose halt lift resume budget setup operator token policy ledger".split()
+    "approve deny halt resume budget setup operator token policy ledger".split()
 )
 """Verbs of Interlock's own program that are a person's, or have some that are."""
 _CACHED: Final = 256

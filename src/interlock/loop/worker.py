@@ -29,7 +29,6 @@ _AGAIN_AFTER: Final = 60_000_000
 """What was begun so long ago and is still to be done is begun once more."""
 _GRACE: Final = 30_000_000
 _LONGEST_SILENCE_S: Final = 15.0
-_LOOK_S: Final = 0.25
 _KEPT_S: Final = 7 * 24 * 3600.0
 """Finished flows are forgotten by the engine after so long; the ledger keeps everything."""
 _MOST_BEGUN: Final = 10_000
@@ -78,17 +77,18 @@ class LoopWorker:
             {HEARTBEAT: Cron(expression=_every(minutes), flow=HEARTBEAT)},
         )
         self._over = threading.Event()
+        self._listener: Listener | None = None
         self._begun: dict[str, None] = {}
 
     def serve(self, *, when_ready: Callable[[], object] = object) -> None:
         """Work until `stop` is called; whatever is not finished then is done by the next one."""
-        listener = self._loop.chain.governor.ledger.listen()
+        self._listener = listener = self._loop.chain.governor.ledger.listen()
         try:
             with self._engine:
                 when_ready()
                 while not self._over.is_set():
                     self._sweep_patiently()
-                    self._rest(listener)
+                    listener.wait(self._silence_s())
         finally:
             listener.close()
             self._loop.jobs.stop()
@@ -96,12 +96,8 @@ class LoopWorker:
     def stop(self) -> None:
         """Let `serve` come to its end."""
         self._over.set()
-
-    def _rest(self, listener: Listener) -> None:
-        """Wait for news, or until something is due; whoever stops it is not kept waiting."""
-        left_s = self._silence_s()
-        while left_s > 0 and not self._over.is_set() and not listener.wait(min(left_s, _LOOK_S)):
-            left_s -= _LOOK_S
+        if self._listener is not None:
+            self._listener.stop()
 
     def _silence_s(self) -> float:
         """Return how long nothing has to be begun, unless something happens."""

@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from interlock.errors import InputError, UnavailableError
 from interlock.server.access.peer import peer_of_socket
@@ -74,6 +75,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 class _Protocol(HttpToolsProtocol):
     """HTTP for clients that may be slow, large or of another user."""
 
+    def __init__(self, server: _HttpServer) -> None:
+        super().__init__(server.config, server, {}, asyncio.get_running_loop())
+        self._connection_lost = server.connection_lost
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as its class has it
         super().connection_made(transport)
         connection = transport.get_extra_info("socket")
@@ -86,6 +91,7 @@ class _Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._patience.cancel()
         super().connection_lost(exc)
+        self._connection_lost.set()
 
     def data_received(self, data: bytes) -> None:
         self._unfinished += len(data)
@@ -113,27 +119,41 @@ class _Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
 
-class _Server(uvicorn.Server):
-    """A server whose signals are somebody else's, and who says when it has begun."""
+class _HttpServer(ServerState):
+    """HTTP on one listening socket."""
 
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
-        super().__init__(config)
-        self._sockets = sockets
-        self.has_begun = asyncio.Event()
+    def __init__(self, config: uvicorn.Config, listening: socket.socket) -> None:
+        super().__init__()
+        self.config: Final = config
+        self.connection_lost: Final = asyncio.Event()
+        self._socket = listening
+        self._server: asyncio.Server | None = None
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Leave them alone."""
-        yield
+    async def start(self) -> None:
+        """Accept connections."""
+        self.config.load()
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Protocol(self), sock=self._socket, ssl=self.config.ssl, backlog=_BACKLOG
+        )
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin, and say so."""
-        await super().startup(sockets)
-        self.has_begun.set()
-
-    async def answer(self) -> None:
-        """Answer until it is told that it is enough."""
-        await self.serve(self._sockets)
+    async def close(self) -> None:
+        """Finish the requests under way, but do not wait for them longer than the grace period."""
+        if self._server is not None:
+            self._server.close()
+        for each in tuple(self.connections):
+            each.shutdown()
+        try:
+            async with asyncio.timeout(_GRACE_S):
+                while self.connections:
+                    self.connection_lost.clear()
+                    await self.connection_lost.wait()
+                # A request may go on after its client has gone.
+                if self.tasks:
+                    await asyncio.wait(self.tasks)
+        except TimeoutError:
+            for task in self.tasks:
+                task.cancel()
 
 
 class ServerProcess:
@@ -161,10 +181,10 @@ class ServerProcess:
         try:
             tcp = _tcp_socket(options)
             application = Application(self._desk, ENDPOINTS, hosts=options.names)
-            servers = [_Server(_config(application, None, None), [unix])]
+            servers = [_HttpServer(_config(application, None, None), unix)]
             if tcp is not None:
                 config = _config(application, options.certificate, options.key)
-                servers.append(_Server(config, [tcp]))
+                servers.append(_HttpServer(config, tcp))
             await self._hooks.start(_unix_socket(places.hooks))
             listening = self._listening(tcp)
             self._desk.listening = listening
@@ -191,7 +211,7 @@ class ServerProcess:
 
     async def _answer(
         self,
-        servers: Sequence[_Server],
+        servers: Sequence[_HttpServer],
         listening: Listening,
         when_ready: Callable[[Listening], None],
     ) -> None:
@@ -200,11 +220,10 @@ class ServerProcess:
         if threading.current_thread() is threading.main_thread():
             for each in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(each, self.end)
-        serving = [loop.create_task(server.answer()) for server in servers]
+        for server in servers:
+            await server.start()
         beside = [loop.create_task(_beside(each, self._desk)) for each in self._background]
         beside.append(loop.create_task(self._end_idle(servers)))
-        for server in servers:
-            await server.has_begun.wait()
         write_note(self._options.places.note, listening)
         when_ready(listening)
         await self._enough.wait()
@@ -213,12 +232,11 @@ class ServerProcess:
         await self._hooks.close()
         # Whoever waits for news is told that there will be none; then connections can end.
         await self._desk.news.close()
-        for server in servers:
-            server.should_exit = True
-        await asyncio.gather(*serving, *beside, return_exceptions=True)
+        closing = (server.close() for server in servers)
+        await asyncio.gather(*closing, *beside, return_exceptions=True)
         await self._desk.close()
 
-    async def _end_idle(self, servers: Sequence[_Server]) -> None:
+    async def _end_idle(self, servers: Sequence[_HttpServer]) -> None:
         """End once nobody has asked anything for as long as that may be."""
         idle_s = self._options.idle_s
         if idle_s is None:
@@ -226,8 +244,8 @@ class ServerProcess:
         seen, since = -1, 0.0
         loop = asyncio.get_running_loop()
         while not self._enough.is_set():
-            asked = self._hooks.asked + sum(each.server_state.total_requests for each in servers)
-            is_busy = self._hooks.busy or any(each.server_state.tasks for each in servers)
+            asked = self._hooks.asked + sum(each.total_requests for each in servers)
+            is_busy = self._hooks.busy or any(each.tasks for each in servers)
             if asked != seen or is_busy:
                 seen, since = asked, loop.time()
             elif loop.time() - since >= idle_s:
@@ -266,15 +284,12 @@ def _config(app: Application, certificate: Path | None, key: Path | None) -> uvi
         http=_Protocol,
         ws="none",
         lifespan="off",
-        loop="none",
         log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,
         proxy_headers=False,
         timeout_keep_alive=_KEPT_ALIVE_S,
-        timeout_graceful_shutdown=_GRACE_S,
-        backlog=_BACKLOG,
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
         ssl_version=ssl.PROTOCOL_TLS_SERVER,

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Self, Unpack
 
 from interlock.model.entrance import Amount, FilePath, entrance
-from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.principal import Principal
 from interlock.model.promised_answer import completed
 from interlock.model.question_fields import RunFields
@@ -169,8 +168,6 @@ class Run(Waiting[RunOperations]):
     may_edit = waited(RunOperations.may_edit)
     ask = waited(RunOperations.ask)
     apply_edits = waited(RunOperations.apply_edits)
-    edit = edit_is_gone
-    apply = apply_is_gone
     observe = waited(RunOperations.observe)
     observe_unasked = waited(RunOperations.observe_unasked)
     usage = waited(RunOperations.usage)

@@ -33,7 +33,6 @@ from interlock.model.events import (
     ViolationRecorded,
 )
 from interlock.model.glance import Glance, Glanced
-from interlock.model.gone_words import apply_is_gone, edit_is_gone
 from interlock.model.patience import after_delay, patiently
 from interlock.model.principal import Principal
 from interlock.model.question_fields import (
@@ -209,9 +208,6 @@ class RunOperations(Glanced):
             )
         question = EditQuestion(run_id=self.id, edits=wanted, key=key)
         return await self._patiently(question, wait_s)
-
-    edit = edit_is_gone
-    apply = apply_is_gone
 
     @entrance
     async def observe(self, answer: Answer | str, **seen: Unpack[Seen]) -> ActionObserved:

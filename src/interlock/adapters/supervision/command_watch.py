@@ -38,7 +38,6 @@ OUT_OF_TIME: Final = 124
 STOPPED: Final = 125
 """The same where Interlock stopped it, or does not take it for done."""
 _BY_SIGNAL: Final = 128
-_LISTENS_FOR_S: Final = 1.0
 _LOOK_AGAIN_S: Final = 5.0
 _HANDED_ON: Final = (signal.SIGINT, signal.SIGQUIT)
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
@@ -117,13 +116,13 @@ class CommandWatch:
 
     @contextmanager
     def hearing_news(self) -> Generator[None]:
-        """Hear what is recorded; report within this: the last record ends the wait."""
+        """Watch what is recorded; report the end of the run within this."""
         listener = self._ledger.listen()
 
         def listen() -> None:
             while not self._is_over.is_set():
                 try:
-                    is_new = listener.wait(_LISTENS_FOR_S)
+                    is_new = listener.wait(None)
                 except InterlockError:
                     is_new = not self._is_over.wait(_LOOK_AGAIN_S)
                 if is_new:
@@ -135,6 +134,7 @@ class CommandWatch:
             yield
         finally:
             self._is_over.set()
+            listener.stop()
             listening.join()
             listener.close()
 

@@ -1,14 +1,11 @@
-"""What commands are called, what they were called in the last release, and what was likely meant.
-
-Old names work for one release, with a hint on standard error, and stand in no help.
-"""
+"""Groups of commands that name the likely command for a misspelled one."""
 
 from __future__ import annotations
 
 import inspect
 import os
 from collections.abc import Iterable
-from typing import Final, cast
+from typing import Final
 
 import click
 
@@ -16,100 +13,24 @@ OWN: Final = "own"
 """How the command of a group is called that the group itself is."""
 NO_PAGER: Final = "interlock.no-pager"
 """What a call is known by that wants no pager."""
-EARLIER: Final = {
-    "lift": "resume",
-    "review *": "review open",
-    "verdict": "review submit",
-    "reviews": "review list",
-    "choose": "review resolve",
-    "step": "backtest steps",
-    "stop": "backtest stops",
-    "slog": "loop log",
-    "loop thaw": "loop unfreeze",
-    "token add": "token create",
-    "operator agent": "token create --role agent",
-    "ledger recover": "ledger repair",
-}
-"""The old words of a command, and the new ones; `*` is any word that is no command there."""
-EARLIER_OPTIONS: Final = {
-    "--note": "--reason",
-    "--forget": "--prune",
-    "--scope": "--role",
-    "--wait-seconds": "--wait",
-}
-"""The old name of an option, and the new one: it counts where a command has the new one only."""
 
 
 class Commands(click.Group):
-    """A group that knows the old names of its commands, and what a misspelt one likely meant."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; those of a command that had the group's own name belong to that."""
-        words = ctx.command_path.split()[1:]
-        meant = EARLIER.get(" ".join([*words, "*"]))
-        if meant is not None and self._is_earlier_call(ctx, args):
-            hint(ctx, f"interlock {' '.join(words)}", f"interlock {meant}")
-            args = [*meant.split()[len(words) :], *args]
-        return super().parse_args(ctx, args)
-
-    def _is_earlier_call(self, ctx: click.Context, args: list[str]) -> bool:
-        """Whether options come first that the group does not have, and none of its commands."""
-        own = {*ctx.help_option_names, *(opt for each in self.params for opt in each.opts)}
-        options = {word.split("=")[0] for word in args if word.startswith("-")}
-        is_named = any(word in self.commands for word in args)
-        comes_first = bool(args) and args[0].startswith("-")
-        return comes_first and bool(options - own) and not is_named
+    """A group that suggests the nearest command for an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command by its name, old or new, and give its options their new names."""
-        name, words = args[0], ctx.command_path.split()[1:]
-        if name.startswith("-"):
-            return super().resolve_command(ctx, args)
-        command = self.get_command(ctx, name)
-        if command is not None:
-            path = f"{ctx.command_path} {name}"
-            return name, command, _with_new_options(ctx, path, command, args[1:])
-        meant = EARLIER.get(" ".join([*words, name]))
-        near = None if meant else nearest_word(name, self.list_commands(ctx))
-        if meant is None and near is None:
-            meant = EARLIER.get(" ".join([*words, "*"]))
-        if meant is None:
-            if ctx.resilient_parsing:
-                # Somebody presses Tab behind what is no command.
-                return None, None, args
-            raise click.UsageError(self.unknown(ctx, args, near), ctx)
-        typed = [*words, *([] if " ".join([*words, name]) not in EARLIER else [name])]
-        hint(ctx, f"interlock {' '.join(typed)}", f"interlock {meant}")
-        return self._by_new_words(ctx, meant, args if typed == words else args[1:])
-
-    def unknown(self, ctx: click.Context, args: list[str], near: str | None) -> str:
-        """Return what is said of a word that is no command here."""
-        told = f"did you mean `{near}`?" if near else f"`{ctx.command_path} --help` lists them"
-        words = ctx.command_path.split()[1:]
-        of = f" of `{' '.join(words)}`" if words else ""
-        return f"there is no command `{args[0]}`{of}: {told}"
-
-    def _by_new_words(
-        self, ctx: click.Context, meant: str, args: list[str]
-    ) -> tuple[str, click.Command, list[str]]:
-        """Walk from the outermost group to the command that has come in an old one's place."""
-        command: click.Command = ctx.find_root().command
-        words, path = meant.split(), list[str]()
-        while isinstance(command, click.Group):
-            path.append(words.pop(0))
-            command = cast("click.Command", command.get_command(ctx, path[-1]))
-        depth = len(ctx.command_path.split()) - 1
-        if depth:
-            # Usage and errors are to speak of the new words all along.
-            ctx.info_name = path[depth - 1]
-        line = f"interlock {' '.join(path)}"
-        return (
-            " ".join(path[depth:]),
-            command,
-            [*words, *_with_new_options(ctx, line, command, args)],
-        )
+        """Find a command by its name."""
+        name = args[0]
+        is_known = name.startswith("-") or self.get_command(ctx, name) is not None
+        if not is_known and not ctx.resilient_parsing:
+            near = nearest_word(name, self.list_commands(ctx))
+            hint = f"did you mean `{near}`?" if near else f"`{ctx.command_path} --help` lists them"
+            words = ctx.command_path.split()[1:]
+            of = f" of `{' '.join(words)}`" if words else ""
+            raise click.UsageError(f"there is no command `{name}`{of}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 class _OwnContext(click.Context):
@@ -168,23 +89,6 @@ class OwnCommand(Commands):
         self.format_commands(ctx, formatter)
 
 
-def _with_new_options(
-    ctx: click.Context, path: str, command: click.Command, args: list[str]
-) -> list[str]:
-    """Return the arguments, with every option that has another name by now under that name."""
-    arguments = list(args)
-    for place, word in enumerate(args):
-        if word == "--":
-            break
-        option, *rest = word.split("=", 1)
-        now = EARLIER_OPTIONS.get(option)
-        known = {each for parameter in command.params for each in parameter.opts}
-        if now in known and option not in known:
-            arguments[place] = "=".join([now, *rest])
-            hint(ctx, option, f"{now} of {path}")
-    return arguments
-
-
 def with_examples(command: click.Command) -> click.Command:
     """Return a command whose examples, and those of the commands below it, keep their lines."""
     if command.help is not None:
@@ -201,14 +105,3 @@ def nearest_word(word: str, candidates: Iterable[str]) -> str | None:
     from interlock.policy.config.complaints import nearest  # noqa: PLC0415 - only when something went wrong
 
     return nearest(word, candidates)
-
-
-def hint(ctx: click.Context, earlier: str, now: str) -> None:
-    """Say on standard error what something is called by now; not while a word is completed."""
-    if ctx.resilient_parsing:
-        return
-    from interlock.views.units import json_text  # noqa: PLC0415 - only for old names
-
-    told = f"{earlier} is now {now}"
-    is_json = "--json" in (ctx.find_root().obj or ())
-    click.echo(json_text({"hint": told}) if is_json else told, err=True)

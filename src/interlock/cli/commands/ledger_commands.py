@@ -22,7 +22,6 @@ from interlock.cli.call.ledger_access import (
     reading_ledger,
 )
 from interlock.cli.call.options import (
-    json_option,
     ledger_call,
     ledger_option,
     show,
@@ -362,18 +361,6 @@ def export_command(*, run: str | None) -> None:
         run_id = None if run is None else found_run(ledger.rows, run).id
         sys.stdout.buffer.writelines(exported_lines(ledger.rows, run_id))
         sys.stdout.buffer.flush()
-
-
-@ledger_command.command("operator", hidden=True)
-@click.argument("words", nargs=-1)
-@json_option
-def earlier_operator_command(*, words: Sequence[str]) -> None:
-    """Say what has come in its place."""
-    raise InputError(
-        f"`interlock ledger operator {' '.join(words)}` is no more: `interlock setup` makes the"
-        " first operator, `interlock operator add NAME` another one, and `interlock token"
-        " create NAME --role agent` a token for an agent"
-    )
 
 
 def _recovered_lines(outcome: Recovered, target: Path, new_keys: Sequence[Path]) -> Iterator[Line]:

@@ -43,6 +43,7 @@ from interlock.model.principal import SYSTEM
 from interlock.model.run import LEDGER_RUN
 from interlock.model.short_code import code_of
 from interlock.model.system_loop import DEFAULT_SCOPE, LOOP_RUN
+from interlock.ports import Listener
 from interlock.service.cycles.cycle_decision import cancel_cycle
 from interlock.service.cycles.loop_chain import LoopChain
 from interlock.service.governor import Governor
@@ -180,7 +181,7 @@ def _serve(interlock: Interlock, loop: ControlLoop, place: str, name: str) -> No
 
     make_engine = engine_at(place, name=name, clock=interlock.governor.clock)
     worker = _Worker(LoopWorker(loop, make_engine))
-    with _signals() as over, closing(interlock.ledger.listen()) as listener:
+    with closing(interlock.ledger.listen()) as listener, _signals(listener) as over:
         feed = Feed(interlock.ledger.rows, LOOP_RUN)
         feed.skip()
         with worker.at_work():
@@ -234,12 +235,13 @@ class _Worker:
 
 
 @contextmanager
-def _signals() -> Generator[threading.Event]:
+def _signals(listener: Listener) -> Generator[threading.Event]:
     """Note that somebody wants it to end, and let nothing be cut off by it."""
     over = threading.Event()
 
     def end(_signum: int, _frame: FrameType | None) -> None:
         over.set()
+        listener.stop()
 
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(each, end) for each in kinds]

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from interlock.cli.call.command_names import Commands, hint
+from interlock.cli.call.command_names import Commands
 from interlock.cli.call.ledger_access import (
     current_time,
     first_governing,
@@ -124,24 +124,16 @@ def add_command(*, name: str) -> None:
 
 @ledger_call("revoke", group=operator_command, decides=True)
 @click.argument("name")
-@click.option("--agent", "is_agent", is_flag=True, hidden=True, help="NAME is an agent.")
-@click.pass_context
-def revoke_command(context: click.Context, *, name: str, is_agent: bool) -> None:
+def revoke_command(*, name: str) -> None:
     """Take NAME's right to decide away; the last operator stays.
 
     Examples:
       interlock operator revoke ben
     """
-    if is_agent:
-        hint(context, "interlock operator revoke --agent", "interlock token revoke")
     with governing() as interlock:
-        kind = "an agent" if is_agent else "an operator"
-        token = operator_token(interlock, f"revoke {kind}")
-        if is_agent:
-            interlock.revoke_agent(name, token=token)
-        else:
-            interlock.revoke_operator(name, token=token)
-    value = {"revoked": name, "kind": "agent" if is_agent else "operator"}
+        token = operator_token(interlock, "revoke an operator")
+        interlock.revoke_operator(name, token=token)
+    value = {"revoked": name, "kind": "operator"}
     show(value, [badge_line("REVOKED", Tone.BLOCK, f"what {name} had is no longer valid")])
 
 

@@ -80,9 +80,6 @@ Examples:
   interlock backtest stops turns.jsonl
   interlock backtest stops --profile seed < turns.jsonl
 """
-_jsonl_option = click.option(
-    "--jsonl", is_flag=True, hidden=True, expose_value=False, help="It is JSON lines anyway."
-)
 
 
 class _Outcome(msgspec.Struct, kw_only=True):
@@ -160,7 +157,6 @@ def backtest_command() -> None:
 
 
 @backtest_command.command("steps", help=_ABOUT_STEPS)
-@_jsonl_option
 @click.argument("file", type=click.File("rb"), default=_STDIN)
 @policy_options
 def steps_command(*, file: BinaryIO) -> None:
@@ -179,7 +175,6 @@ def steps_command(*, file: BinaryIO) -> None:
 
 @backtest_command.command("stops", help=_ABOUT_STOPS)
 @click.argument("file", default=_STDIN)
-@_jsonl_option
 @click.option(
     "--profile",
     type=click.Choice(["default", "seed"]),

@@ -1,9 +1,9 @@
-"""Who waits for a commit, and how are they woken, in whatever process of this machine?
+"""Wakes the threads that wait for a commit, in every process on this machine.
 
-A listener compares a version of the store with the one it has seen. A commit of this process
-wakes it at once; where others may write as well, it looks every so often by itself.
+A listener compares the version of the store with the one it has seen. A commit of this process
+wakes it; where other processes may write as well, it also looks at regular intervals.
 
-Only plain locks are used: an interrupt in the middle of a condition may leave it taken for ever.
+Only plain locks are used: an interrupt inside a condition variable can leave it locked for good.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -20,68 +19,65 @@ class Notifier:
     """Wakes the threads of this process that wait for a commit."""
 
     def __init__(self, version: Callable[[], int], *, poll_s: float | None = None) -> None:
-        """Listen for changes of `version`, looked at every `poll_s` if others may change it."""
+        """Watch `version`; look every `poll_s` seconds if other processes may change it."""
         self.version: Final = version
-        """Returns the version of the store as it is now."""
-        self.commits = 0
-        """How many commits of this process there were."""
-        self._poll_s = poll_s
-        self._waiting: deque[threading.Lock] = deque()
+        """Returns the current version of the store."""
+        self.poll_s: Final = poll_s
+        self.waiting: Final[set[threading.Lock]] = set()
+        """One lock for each waiting thread; releasing it wakes the thread."""
 
     def notify(self) -> None:
-        """Wake whoever waits: there was a commit; INVARIANT: by one thread at a time."""
-        self.commits += 1
-        while self._waiting:
-            # In this order: whoever an interrupt in between leaves behind is awake already.
-            release(self._waiting[0])
-            with contextlib.suppress(IndexError):
-                self._waiting.popleft()
+        """Wake every waiting thread: there was a commit."""
+        for woken in self.waiting.copy():
+            release(woken)
 
     def listen(self) -> VersionListener:
         """Return a new listener."""
         return VersionListener(self)
 
-    def pause(self, commits: int, left_s: float | None) -> None:
-        """Wait for more commits than so many, or until it is time to look."""
-        limits = [each for each in (left_s, self._poll_s) if each is not None]
-        woken = threading.Lock()
-        woken.acquire()
-        self._waiting.append(woken)
-        try:
-            if self.commits <= commits:
-                woken.acquire(timeout=min(limits, default=-1))
-        finally:
-            with contextlib.suppress(ValueError):
-                self._waiting.remove(woken)
-
 
 def release(lock: threading.Lock) -> None:
-    """Release a lock that somebody waits for; once is as good as twice."""
+    """Release a lock, or leave it as it is if it is not held."""
     with contextlib.suppress(RuntimeError):
         lock.release()
 
 
 class VersionListener:
-    """Knows the last version that it was woken for; for one thread at a time."""
+    """Waits until the store has a version it has not seen; only one thread may wait."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
         self._seen = notifier.version()
+        self._is_stopped = False
+        self._woken = threading.Lock()
+        self._woken.acquire()
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Return True when there is a new version, False when there was none in time."""
+        """Return True on a new version, False after the timeout or `stop`."""
+        notifier = self._notifier
         until = None if timeout_s is None else time.monotonic() + timeout_s
-        while True:
-            # In this order: a commit after the look cuts the pause short.
-            commits = self._notifier.commits
-            version = self._notifier.version()
-            if version != self._seen:
-                self._seen = version
-                return True
-            left_s = None if until is None else until - time.monotonic()
-            if left_s is not None and left_s <= 0:
-                return False
-            self._notifier.pause(commits, left_s)
+        # Registered before it looks: a commit or a `stop` after the look cuts the wait short.
+        notifier.waiting.add(self._woken)
+        try:
+            while not self._is_stopped:
+                version = notifier.version()
+                if version != self._seen:
+                    self._seen = version
+                    return True
+                left_s = None if until is None else until - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    return False
+                limits = [each for each in (left_s, notifier.poll_s) if each is not None]
+                self._woken.acquire(timeout=min(limits, default=-1))
+            return False
+        finally:
+            notifier.waiting.discard(self._woken)
+
+    def stop(self) -> None:
+        """End the current wait and every later one, from any thread."""
+        self._is_stopped = True
+        release(self._woken)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Stop listening."""
+        self.stop()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import selectors
+import socket
 import threading
 import time
 from collections.abc import Generator, Iterable, Sequence
@@ -23,6 +25,7 @@ from interlock.ledger.stores.postgres_connection import (
     Address,
     Pipeline,
     Readers,
+    Selector,
     Step,
     Value,
     column,
@@ -365,33 +368,45 @@ def _value(connection: psycopg.Connection, statement: LiteralString) -> Any:  # 
 
 
 class PostgresListener:
-    """Waits on a connection of its own; for one thread at a time."""
+    """Waits on a connection of its own; only one thread may wait."""
 
     def __init__(self, address: Address, channel: str) -> None:
         self._address = address
         self._channel = channel
-        self._is_closed = threading.Event()
         self._connection: psycopg.Connection | None = None
         with address.clear_errors("nobody can listen"):
             self._connection = self._listening()
+        self._is_stopped = False
+        self._wakeup, self._stopper = socket.socketpair()
+        """Once the second is shut down, the first is readable for good."""
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait for news; return False if there was none in time.
+        """Return True on news, False after the timeout or `stop`.
 
-        Whoever was cut off from the server is woken as soon as it is heard again.
+        Being connected again after an outage is news: some may have been lost.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         if self._connection is not None:
             try:
-                return _heard(self._connection, timeout_s)
+                return self._heard(self._connection, until)
             except psycopg.Error:
                 self._connection.close()
                 self._connection = None
         return self._reconnected(until)
 
+    def stop(self) -> None:
+        """End the current wait and every later one, from any thread."""
+        self._is_stopped = True
+        # A forked child has the same sockets: it must not wake its parent.
+        if self._address.is_of_this_process():
+            with contextlib.suppress(OSError):
+                self._stopper.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Stop listening."""
-        self._is_closed.set()
+        self.stop()
+        self._wakeup.close()
+        self._stopper.close()
         if self._connection is not None and self._address.is_of_this_process():
             self._connection.close()
 
@@ -404,24 +419,38 @@ class PostgresListener:
             raise
         return connection
 
+    def _heard(self, connection: psycopg.Connection, until: float | None) -> bool:
+        """Wait for one notice, then take those that came with it."""
+        # The driver's own wait cannot be ended by another thread.
+        link = connection.pgconn
+        while not self._is_stopped:
+            link.consume_input()
+            if link.notifies() is not None:
+                while link.notifies() is not None:
+                    pass
+                return True
+            left_s = None if until is None else until - time.monotonic()
+            if left_s is not None and left_s <= 0:
+                break
+            self._pause(left_s, link.socket)
+        return False
+
     def _reconnected(self, until: float | None) -> bool:
         pause_s = _SHORTEST_PAUSE_S
-        while not self._is_closed.is_set():
+        while not self._is_stopped:
             with contextlib.suppress(psycopg.Error):
                 self._connection = self._listening()
                 return True
             left_s = pause_s if until is None else min(pause_s, until - time.monotonic())
             if left_s <= 0:
                 break
-            self._is_closed.wait(left_s)
+            self._pause(left_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
         return False
 
-
-def _heard(connection: psycopg.Connection, timeout_s: float | None) -> bool:
-    """Wait for one notice, then take away those that came with it."""
-    if not list(connection.notifies(timeout=timeout_s, stop_after=1)):
-        return False
-    while list(connection.notifies(timeout=0)):
-        pass
-    return True
+    def _pause(self, longest_s: float | None, *sources: int) -> None:
+        """Wait until a source can be read, or until `stop`."""
+        with Selector() as selector:
+            for each in (self._wakeup.fileno(), *sources):
+                selector.register(each, selectors.EVENT_READ)
+            selector.select(longest_s)

@@ -227,7 +227,7 @@ def _said(error: psycopg.Error) -> str:
 
 
 _BINARY: Final = 1
-_Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
+Selector: Final = getattr(selectors, "PollSelector", selectors.SelectSelector)
 _SUCCESS: Final = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
@@ -239,7 +239,7 @@ class Pipeline:
         self._link = connection.pgconn
         self._prepared: dict[str, bytes] = {}
         self._names = itertools.count()
-        self._selector: selectors.BaseSelector = _Selector()
+        self._selector: selectors.BaseSelector = Selector()
         self._selector.register(self._link.socket, selectors.EVENT_READ)
 
     @property

@@ -21,7 +21,7 @@ from interlock.service.records.approvals import unknown_approval
 
 _PAGE: Final = 500
 _LOOK_AGAIN_S: Final = 30.0
-_LET_GO_S: Final = 0.5
+_RETRY_S: Final = 0.5
 _BREATH_S: Final = 0.02
 """So long news are gathered before they are told: a busy ledger is looked at once for many."""
 _MOST_UNHEARD: Final = 1_000
@@ -66,6 +66,7 @@ class News:
         self._position = 0
         self._when_changed: Callable[[], None] = _nothing
         self._task: asyncio.Task[None] | None = None
+        self._listener: Listener | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -77,12 +78,13 @@ class News:
         """Begin to listen; whenever anything was recorded, call back on another thread."""
         self._when_changed = when_changed
         self._loop = asyncio.get_running_loop()
-        first = await asyncio.to_thread(self._ledger.listen)
+        self._listener = await asyncio.to_thread(self._ledger.listen)
         head = await asyncio.to_thread(self._ledger.rows.head)
         self._position = head.records
 
-        name = "interlock-news"
-        self._thread = threading.Thread(target=self._listen, args=(first,), name=name, daemon=True)
+        self._thread = threading.Thread(
+            target=self._listen, args=(self._listener,), name="interlock-news", daemon=True
+        )
         self._thread.start()
         self._task = self._loop.create_task(self._tell())
 
@@ -98,8 +100,10 @@ class News:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-        if self._thread is not None:
+        if self._listener is not None and self._thread is not None:
+            self._listener.stop()
             await asyncio.to_thread(self._thread.join)
+            self._listener.close()
 
     @contextlib.contextmanager
     def listening(self) -> Generator[Subscriber]:
@@ -159,14 +163,10 @@ class News:
     def _listen(self, listener: Listener) -> None:
         while not self._over.is_set():
             try:
-                if listener.wait(_LET_GO_S):
+                if listener.wait(None):
                     self._wake()
             except Exception:  # noqa: BLE001 - a store that is gone for a while comes back
-                self._over.wait(_LET_GO_S)
-                with contextlib.suppress(LedgerError):
-                    listener.close()
-                    listener = self._ledger.listen()
-        listener.close()
+                self._over.wait(_RETRY_S)
 
     def _forget(self, run_id: str, event: asyncio.Event) -> None:
         waiting = self._waiting.get(run_id, set())
@@ -185,11 +185,16 @@ class News:
         while not self._over.is_set():
             await self._woken.wait()
             self._woken.clear()
-            while page := await asyncio.to_thread(self._heard):
-                for item in page:
-                    self._hand_out(item)
-                self._position = page[-1].position
-            await asyncio.sleep(_BREATH_S)
+            try:
+                while page := await asyncio.to_thread(self._heard):
+                    for item in page:
+                        self._hand_out(item)
+                    self._position = page[-1].position
+                await asyncio.sleep(_BREATH_S)
+            except LedgerError:
+                # The store cannot be read now: try again, nothing new may wake us.
+                self._woken.set()
+                await asyncio.sleep(_RETRY_S)
 
     def _heard(self) -> list[Item]:
         """Return what is new; nothing of it is read while nobody listens."""

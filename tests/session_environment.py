@@ -1,0 +1,43 @@
+"""The environment that every test starts from: the same on any machine, for any user."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+HOME: Final = Path("/home/interlock-tests")
+"""Spelled like a home and absent: a test that writes to a home makes one of its own."""
+
+_FIXED: Final = {"HOME": str(HOME), "LANG": "C.UTF-8", "TERM": "xterm", "TZ": "UTC"}
+_KEPT: Final = {"PATH", "TMPDIR", "CI"}
+_KEPT_PREFIXES: Final = ("PYTEST_", "COVERAGE_")
+_OPTIONS: Final = {
+    *("INTERLOCK_SHARED", "INTERLOCK_SOAK", "INTERLOCK_CLIENTS"),
+    *("INTERLOCK_TEST_POSTGRES", "INTERLOCK_SKIP_POSTGRES"),
+}
+
+
+@contextmanager
+def session_environment() -> Generator[None]:
+    """Drop the developer's settings, credentials and home from this process and its children.
+
+    Raises:
+        AssertionError: a test wrote to the home that all tests share.
+    """
+    before = dict(os.environ)
+    kept = {name: value for name, value in before.items() if _is_kept(name)}
+    os.environ.clear()
+    os.environ.update(kept | _FIXED)
+    try:
+        yield
+        assert not HOME.exists(), f"a test wrote to {HOME}: give it a home of its own"
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _is_kept(name: str) -> bool:
+    return name in _KEPT | _OPTIONS or name.startswith(_KEPT_PREFIXES)
