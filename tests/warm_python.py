@@ -49,17 +49,23 @@ _PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwr
 
 def run_python(
     *arguments: str,
-    stdin: bytes = b"",
+    stdin: bytes | int = b"",
+    stdout: int = subprocess.PIPE,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end."""
-    pipe = subprocess.PIPE
+    """Run a program to its end; its standard input is a text or a descriptor."""
+    given = stdin if isinstance(stdin, bytes) else None
     with PythonProcess[bytes](
-        arguments, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=environment
+        arguments,
+        stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
     ) as process:
         try:
-            out, errors = process.communicate(stdin, timeout=LONG_ENOUGH_S)
+            out, errors = process.communicate(given, timeout=LONG_ENOUGH_S)
         except BaseException:
             process.kill()
             raise
@@ -78,9 +84,9 @@ class PythonProcess(subprocess.Popen[AnyStr]):
         descriptors = {to: to if end < 0 else end for to, end in inherited.items()}
         descriptors |= {each: each for each in options["pass_fds"]}
         program = _Program(
-            arguments=[os.fspath(each) for each in options["args"]],
+            arguments=[os.fsdecode(each) for each in options["args"]],
             environment=dict(os.environ if options["env"] is None else options["env"]),
-            folder=os.fspath(options["cwd"] or Path.cwd()),
+            folder=os.fsdecode(options["cwd"] or Path.cwd()),
             descriptors=list(descriptors),
             has_own_session=options["start_new_session"],
             process_group=options["process_group"],

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import msgspec
 import pytest
 
 from adapters.client_readings import RUNS, call
+from cli.asking import interlock_process
 from server.hook_process import Home, home
 
 __all__ = ["home"]
@@ -18,13 +16,8 @@ DANGEROUS = "rm -rf /etc"
 
 def interlock(home: Home, payload: object, *args: str) -> tuple[int, bytes, bytes]:
     """Run the command line to its end, with a payload on stdin."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-m", "interlock", *args],
-        input=msgspec.json.encode(payload),
-        capture_output=True,
-        check=False,
-        env=home.environment,
-        cwd=home.folder,
+    done = interlock_process(
+        *args, stdin=msgspec.json.encode(payload), folder=home.folder, environment=home.environment
     )
     return done.returncode, done.stdout, done.stderr
 

@@ -11,8 +11,6 @@ import inspect
 import math
 import os
 import re
-import subprocess
-import sys
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -58,6 +56,7 @@ from interlock.model.verdict import Finding, Severity
 from interlock.types import PrincipalKind
 from service.ledgers import CHEAP, PASSPHRASE, HandClock, in_memory, kinds_of, operator_of
 from service.stepping_runs import paused
+from warm_python import run_python
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -837,7 +836,7 @@ def test_patience_is_an_amount(wait_s: Any) -> None:
 # A program that ends in the middle.
 
 _INTERRUPTED = """
-import random, signal
+import random, signal, warnings
 from interlock import Interlock
 
 def interrupt(*_):
@@ -845,6 +844,7 @@ def interrupt(*_):
     is_over = True
     raise KeyboardInterrupt
 
+warnings.simplefilter("error")
 signal.signal(signal.SIGALRM, interrupt)
 random.seed(7)
 run = Interlock.open(":memory:").run("t")
@@ -864,16 +864,10 @@ print("all rounds were gone")
 
 
 def test_an_interrupt_leaves_no_coroutine_that_nobody_awaits() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _INTERRUPTED],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=REPOSITORY,
-    )
+    ended = run_python("-c", _INTERRUPTED, folder=REPOSITORY)
 
-    assert ended.stdout == "all rounds were gone\n"
-    assert "never awaited" not in ended.stderr
+    assert (ended.returncode, ended.stdout) == (0, b"all rounds were gone\n")
+    assert b"never awaited" not in ended.stderr
 
 
 # The agent of the page for Python programs.
@@ -892,18 +886,11 @@ def test_the_agent_of_the_python_page_runs_as_it_stands(tmp_path: Path) -> None:
         "XDG_STATE_HOME": str(tmp_path / "state"),
     }
     environment.pop("INTERLOCK_POLICY", None)
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment,
-        check=False,
-    )
+    ended = run_python("-c", program, folder=tmp_path, environment=environment)
 
-    assert ended.stderr == ""
+    assert ended.stderr == b""
     assert ended.returncode == 0
-    assert "block rm -rf /" in ended.stdout
+    assert b"block rm -rf /" in ended.stdout
     with Interlock.open(tmp_path / "ledger.db", keys=tmp_path / "config" / "keys") as interlock:
         (run,) = interlock.ledger.rows.runs(limit=5, agent="agent")
         kinds = kinds_of(interlock.ledger, run.id)

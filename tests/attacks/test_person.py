@@ -32,6 +32,7 @@ from interlock.service.questions.run_entries import person_heard
 from interlock.service.run_operations import RunOperations
 from service.ledgers import CHEAP, PASSPHRASE, another, events_of, in_memory, operator_of
 from terminal import Ended, at_terminal, interlock_at_terminal, own_terminal
+from warm_python import PythonProcess
 
 PUSH = "git push --force origin topic"
 WRONG = "not the right passphrase"
@@ -529,11 +530,8 @@ def test_nobody_sets_up_beside_an_agent_at_work(tmp_path: Path) -> None:
         "with Interlock.open() as interlock:\n"
         "    interlock.run('t')\n    print('at work', flush=True)\n    sys.stdin.read()\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
+    with PythonProcess[bytes](
+        ["-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     ) as agent:
         assert agent.stdout is not None
         agent.stdout.readline()
@@ -592,8 +590,8 @@ def test_a_run_may_be_started_for_its_client() -> None:
 
 
 def test_a_run_goes_on_in_another_process_only_after_its_own() -> None:
-    client = [sys.executable, "-c", "input()"]
-    with in_memory() as interlock, subprocess.Popen(client, stdin=subprocess.PIPE) as first:
+    client = ["-c", "input()"]
+    with in_memory() as interlock, PythonProcess[bytes](client, stdin=subprocess.PIPE) as first:
         operator_of(interlock)
         run = interlock.run("t", process=first.pid)
         begun = run.state.process

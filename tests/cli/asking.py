@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -51,10 +51,13 @@ def agent_token(place: str, name: str = "claude") -> str:
 
 
 def interlock_process(
-    *arguments: str, stdin: bytes = b"", folder: Path | None = None
+    *arguments: str,
+    stdin: bytes | int = b"",
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command line as a program."""
-    return run_python("-m", "interlock", *arguments, stdin=stdin, folder=folder)
+    return run_python(*program(arguments), stdin=stdin, folder=folder, environment=environment)
 
 
 def completed_by_bash(*words: str) -> subprocess.CompletedProcess[str]:
@@ -75,8 +78,8 @@ def completed_by_bash(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def program(arguments: Sequence[str]) -> list[str]:
-    """Return the words that start the program."""
-    return [sys.executable, "-m", "interlock", *arguments]
+    """Return the arguments with which Python runs the command line."""
+    return ["-m", "interlock", *arguments]
 
 
 def without_colour() -> dict[str, str]:

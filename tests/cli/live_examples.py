@@ -23,6 +23,7 @@ from interlock import Interlock
 from patience import LONG_ENOUGH_S
 from service.ledgers import PASSPHRASE
 from terminal import interlock_at_terminal
+from warm_python import PythonProcess
 
 _LINE_SERVER: Final = Path(__file__).parent.parent / "mcp_proxy" / "line_server.py"
 _INITIALIZE: Final = {
@@ -51,7 +52,7 @@ class Process:
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
-        self.process = subprocess.Popen(
+        self.process = PythonProcess[str](
             program(words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

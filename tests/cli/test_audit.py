@@ -18,6 +18,7 @@ from cli.asking import interlock, interlock_process, program
 from interlock.cli.call.exit_code import ExitCode
 from patience import LONG_ENOUGH_S
 from secret_generator import from_template
+from warm_python import PythonProcess
 
 _JOURNAL = "work.jsonl"
 
@@ -189,7 +190,7 @@ def test_damaged_lines_of_the_journal_are_read_anew(many: Path, state: Path) -> 
 
 
 def test_a_killed_audit_is_gone_on_with_and_leaves_no_process(many: Path, state: Path) -> None:
-    process = subprocess.Popen(
+    process = PythonProcess[bytes](
         program(["audit", "--json", "--processes", "2", str(many)]),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -219,7 +220,7 @@ def endless(tmp_path: Path) -> Path:
 
 
 def test_an_interrupted_audit_says_how_to_go_on(many: Path, endless: Path, state: Path) -> None:
-    process = subprocess.Popen(
+    process = PythonProcess[bytes](
         program(["audit", "--json", "--processes", "2", str(many), str(endless)]),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -11,10 +11,11 @@ from inline_snapshot import snapshot
 from cli.asking import interlock, program
 from interlock.cli.call.exit_code import ExitCode
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 
 def test_who_interrupts_a_command_is_told_no_more_than_that() -> None:
-    process = subprocess.Popen(
+    process = PythonProcess[bytes](
         program(["check", "command", "-"]),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from cli.asking import interlock_process, program
+from warm_python import PythonProcess
 
 SHAPES = "`command` (with `cwd`), `tool` with `params`, or `path` with `content` (and `old`)"
 
@@ -127,7 +128,7 @@ def test_nul_bytes_in_json_text_are_read() -> None:
 
 
 def test_an_answer_comes_before_the_next_question_is_asked() -> None:
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         program(["check", "--jsonl"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None

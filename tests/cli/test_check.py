@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -257,7 +255,5 @@ def test_a_policy_that_only_an_operator_may_take_is_told_of(place: str, empty_pl
     for each in (["policy", "show"], ["policy", "test"], ["rules", "show", "git.push-force"]):
         told = interlock(*each)
         assert (told.exit_code, told.stderr) == (0, looser.stderr)
-    quick = subprocess.run(
-        [sys.executable, "-m", "interlock", "check", "ls -l"], capture_output=True, check=False
-    )
+    quick = interlock_process("check", "ls -l")
     assert (quick.returncode, quick.stderr.decode()) == (0, looser.stderr)

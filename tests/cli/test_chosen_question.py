@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,9 +19,9 @@ from interlock import Approval, Interlock, Run
 from interlock.cli.call import terminal
 from interlock.model.short_code import code_of
 from interlock.model.system_loop import LOOP_RUN
-from patience import LONG_ENOUGH_S
 from service.ledgers import PASSPHRASE, run_elsewhere
 from terminal import interlock_at_terminal, own_terminal
+from warm_python import run_python
 
 PUSH = "git push --force origin "
 
@@ -312,7 +310,7 @@ def test_the_latest_run_at_work_needs_no_name(word: str, any_place: str) -> None
 
 def test_a_run_that_died_is_not_taken_for_one_at_work(place: str) -> None:
     died = "import interlock; interlock.Interlock.open().run('dead').command('ls')"
-    subprocess.run([sys.executable, "-c", died], check=True, timeout=LONG_ENOUGH_S)
+    assert run_python("-c", died).returncode == 0
     with Interlock.open(place) as agent:
         done = a_run(agent, "done")
         done.finish()

@@ -10,10 +10,9 @@ import pytest
 from cli.asking import (
     completed_by_bash,
     interlock,
-    program,
     without_colour,
 )
-from terminal import at_terminal
+from terminal import interlock_at_terminal
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +59,8 @@ def test_fish_finds_its_script_by_itself(home: Path) -> None:
 
 def test_nothing_is_changed_unasked(home: Path) -> None:
     result = interlock("completion")
-    refused = at_terminal(
-        program(["completion", "zsh"]), ["n"], environment=without_colour(), stdin=None
+    refused = interlock_at_terminal(
+        ["completion", "zsh"], ["n"], environment=without_colour(), stdin=None
     )
 
     assert result.exit_code == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 from pathlib import Path
 
 import apsw
@@ -20,9 +19,9 @@ from interlock.ledger.chain import decoded
 from interlock.ledger.ledger import Work
 from interlock.model.events import ActionJudged
 from interlock.settings import current_ledger_places
-from patience import LONG_ENOUGH_S
 from service.ledgers import PASSPHRASE
 from terminal import own_terminal
+from warm_python import run_python
 
 
 def test_every_answer_is_the_same_again(any_place: str) -> None:
@@ -245,9 +244,7 @@ def test_an_export_that_nobody_reads_ends_quietly(story: Story) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
 
-    result = subprocess.run(
-        program(["ledger", "export"]), stdout=theirs, stderr=-1, check=False, timeout=LONG_ENOUGH_S
-    )
+    result = run_python(*program(["ledger", "export"]), stdout=theirs)
 
     os.close(theirs)
     assert result.returncode == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -357,7 +358,7 @@ def test_a_long_run_is_shown_from_its_end_unless_all_of_it_is_wanted(place: str)
 
 def test_bars_are_plain_where_a_terminal_cannot_draw(story: Story) -> None:
     result = subprocess.run(
-        program(["show", story.checkout, "--all"]),
+        [sys.executable, *program(["show", story.checkout, "--all"])],
         capture_output=True,
         check=True,
         timeout=LONG_ENOUGH_S,

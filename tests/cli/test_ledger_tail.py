@@ -18,6 +18,7 @@ from cli.ledgers import Story, a_run, told
 from interlock import Interlock
 from interlock.model.short_code import code_of
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 
 class Follower:
@@ -48,7 +49,7 @@ class Follower:
 @contextmanager
 def a_follower(*arguments: str) -> Generator[Follower]:
     environment = {**os.environ, "COLUMNS": "100"}
-    with subprocess.Popen(
+    with PythonProcess[str](
         program(["tail", *arguments]),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from interlock.cli.text.render import Span, escape
 from interlock.cli.text.tables import Column, cut, table_lines
 from interlock.model.budget import Dimension
 from interlock.views import units
+from warm_python import PythonProcess
 
 _COLUMNS = [
     Column("first"),
@@ -115,7 +115,7 @@ def _on_a_terminal(*arguments: str) -> str:
     environment = {**os.environ, "TERM": "xterm-256color"}
     environment.pop("NO_COLOR", None)
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         program(arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     ):
         os.close(theirs)

@@ -18,6 +18,7 @@ from cli.looping import POLICY, a_loop, write_policy
 from interlock import Interlock
 from interlock.model.system_loop import CycleOutcome
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?"
 
@@ -299,7 +300,7 @@ class Running:
     """`interlock loop run` as a program of its own; whatever it prints is read line by line."""
 
     def __init__(self, *arguments: str) -> None:
-        self._process = subprocess.Popen(
+        self._process = PythonProcess[str](
             program(["loop", "run", *arguments]), stdout=subprocess.PIPE, text=True
         )
 

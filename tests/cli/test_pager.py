@@ -6,7 +6,6 @@ import fcntl
 import os
 import pty
 import struct
-import subprocess
 import termios
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 import pytest
 
 from cli.asking import interlock_process, program
+from warm_python import PythonProcess
 
 _CHOICES: Final = ("PAGER", "LESS", "NO_COLOR")
 
@@ -24,7 +24,7 @@ def at_a_screen(words: list[str], *, rows: int, pager: str | None) -> str:
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 100, 0, 0))
     known = {name: value for name, value in os.environ.items() if name not in _CHOICES}
     environment = known | ({} if pager is None else {"PAGER": pager}) | {"TERM": "xterm"}
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         program(words), stdin=slave, stdout=slave, stderr=slave, env=environment
     ) as process:
         os.close(slave)

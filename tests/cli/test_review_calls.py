@@ -13,6 +13,7 @@ import pytest
 from cli.asking import as_person, interlock, interlock_process, program, without_colour
 from cli.reviewing import a_reviewed_run
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 GATES = '["tests", {"id": "names", "criteria": ["they explain themselves"], "mode": "blocking"}]'
 
@@ -194,7 +195,7 @@ def test_a_terminal_sees_that_checks_are_run_and_a_pipe_does_not(
     with a_reviewed_run(place, empty_place) as at:
         interlock("review", "open", at.run.id, "merge", "tests")
         ours, theirs = pty.openpty()
-        with subprocess.Popen(
+        with PythonProcess[bytes](
             program(["review", "submit", at.run.id, "PASS - fine"]),
             stdin=theirs,
             stdout=subprocess.PIPE,
@@ -218,13 +219,7 @@ def test_a_verdict_is_expected_of_somebody_who_sits_at_a_terminal(
 ) -> None:
     with a_reviewed_run(place, empty_place) as at:
         ours, theirs = pty.openpty()
-        done = subprocess.run(
-            program(["review", "submit", at.run.id]),
-            stdin=theirs,
-            capture_output=True,
-            check=False,
-            timeout=LONG_ENOUGH_S,
-        )
+        done = interlock_process("review", "submit", at.run.id, stdin=theirs)
         os.close(theirs)
         os.close(ours)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from cli.asking import interlock_process, program, without_colour
 from interlock.cli.tour.tour_chapters import made_up_token
+from warm_python import PythonProcess
 
 
 class Visitor:
@@ -56,7 +57,7 @@ class Visitor:
 @contextmanager
 def a_visitor(*arguments: str) -> Generator[tuple[Visitor, subprocess.Popen[bytes]]]:
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         program(arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=without_colour()
     ) as process:
         os.close(theirs)

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from cli.asking import as_person, interlock, program
+from cli.asking import as_person, interlock, interlock_process, program
 from cli.control import a_stuck_run, repeats_itself, steps_along
 from cli.ledgers import a_run
 from cli.test_tour import a_visitor
@@ -25,11 +25,12 @@ from interlock.model.short_code import code_of
 from interlock.ports import Rows
 from interlock.views.watch_view import Watcher, rework_shares
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 
 @contextmanager
 def a_watcher(*arguments: str) -> Generator[subprocess.Popen[str]]:
-    with subprocess.Popen(
+    with PythonProcess[str](
         program(["watch", *arguments]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
@@ -252,13 +253,7 @@ class _CountingRows:
 
 def test_colour_is_for_terminals_only(place: str) -> None:
     with a_stuck_run(place) as stuck:
-        done = subprocess.run(
-            program(["watch", stuck.run.id]),
-            capture_output=True,
-            check=False,
-            timeout=LONG_ENOUGH_S,
-            env={**os.environ, "COLUMNS": "60"},
-        )
+        done = interlock_process("watch", stuck.run.id, environment={**os.environ, "COLUMNS": "60"})
 
     assert done.returncode == 0
     assert b"\x1b" not in done.stdout

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,10 +14,10 @@ from edits.workshop import Workshop
 from effort import rounds
 from interlock.edits.edit_apply import recover, undo
 from interlock.model.edit import Outcome
+from warm_python import PythonProcess
 
 ROUNDS = rounds(short=12, soak=200)
 _NEVER = 1_000_000
-TESTS = Path(__file__).parents[1]
 
 
 class Site:
@@ -33,17 +30,9 @@ class Site:
 
     def started(self, job: str, *, dies_at: int | None = None) -> subprocess.Popen[str]:
         arguments = [str(self.shop.root), str(self.shop.store), job]
-        return subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "edits.mortal_process",
-                *arguments,
-                *map(str, [dies_at] if dies_at else []),
-            ],
-            env=_environment(),
-            stdout=subprocess.PIPE,
-            text=True,
+        arguments += [str(dies_at)] if dies_at else []
+        return PythonProcess[str](
+            ["-m", "edits.mortal_process", *arguments], stdout=subprocess.PIPE, text=True
         )
 
     def dies(self, job: str, dies_at: int) -> bool:
@@ -84,13 +73,6 @@ class Site:
 @pytest.fixture
 def site(shop: Workshop) -> Site:
     return Site(shop)
-
-
-def _environment() -> dict[str, str]:
-    # A process that is killed cannot hand in what it covered, and half a file spoils the rest.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    path = os.pathsep.join([str(TESTS), *filter(None, [kept.get("PYTHONPATH")])])
-    return kept | {"PYTHONPATH": path}
 
 
 def moments(calls: int) -> Iterator[int]:

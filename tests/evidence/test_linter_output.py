@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from interlock.model.review import LintCounts
 from interlock.policy.evidence.tool_output import lint_counts_in
+from warm_python import run_python
 
 _RUFF_FULL = """\
 F401 [*] `os` imported but unused
@@ -203,8 +202,8 @@ def test_no_text_is_too_odd(text: str) -> None:
 @pytest.mark.parametrize("way", [[], ["--quiet"], ["--output-format=concise", "--quiet"]])
 def test_a_linter_that_really_ran_is_understood(way: list[str], tmp_path: Path) -> None:
     (tmp_path / "cart.py").write_text("import os\nimport sys\n", "utf-8")
-    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", *way, "cart.py"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    options = ["check", "--isolated", "--no-cache", *way]
+    ran = run_python("-m", "ruff", *options, "cart.py", folder=tmp_path)
 
     assert ran.returncode == 1
-    assert lint_counts_in(ran.stdout + ran.stderr) == counts(2)
+    assert lint_counts_in((ran.stdout + ran.stderr).decode()) == counts(2)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 
 from interlock.policy.evidence.tool_output import counts_in
 from interlock.types import TestCounts
+from warm_python import run_python
 
 _JEST = """\
 Test Suites: 1 failed, 1 skipped, 2 passed, 3 of 4 total
@@ -437,13 +436,7 @@ class Cart(unittest.TestCase):
 def test_a_runner_that_really_ran_is_understood(runner: list[str], tmp_path: Path) -> None:
     (tmp_path / "test_cart.py").write_text(_SUITE, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-m", *runner, "test_cart.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = run_python("-m", *runner, "test_cart.py", folder=tmp_path)
 
     assert ran.returncode == 1
-    assert counts_in(ran.stdout + ran.stderr) == counts(1, 1, 1)
+    assert counts_in((ran.stdout + ran.stderr).decode()) == counts(1, 1, 1)

@@ -17,6 +17,7 @@ from governed_edits.workbench import NOTES
 from interlock import Interlock
 from interlock.model.short_code import code_of
 from service.ledgers import operator_of
+from warm_python import PythonProcess
 
 _EDITS = {"edits": [{"path": "a.txt", "old": "two", "new": "2\n2b"}]}
 _ID = re.compile(r"interlock undo (\S+)")
@@ -154,7 +155,7 @@ def test_a_dry_run_of_a_run_looks_into_its_workspace(
 def test_a_terminal_gets_colours_and_no_control_characters(folder: Path) -> None:
     (folder / "a.txt").write_text("one\ntwo \x1b[31m\nthree\n")
     master, slave = pty.openpty()
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         program(["edit", "--dry-run"]),
         stdin=subprocess.PIPE,
         stdout=slave,

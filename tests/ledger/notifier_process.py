@@ -1,4 +1,4 @@
-"""The other processes of the notifier's tests: `python notifier_process.py ROLE LEDGER ...`."""
+"""The other processes of the notifier's tests, as `ledger.notifier_process ROLE LEDGER ...`."""
 
 from __future__ import annotations
 

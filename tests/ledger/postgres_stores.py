@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Generator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from pathlib import Path
 from textwrap import dedent
 from urllib.parse import urlsplit
 
@@ -16,8 +14,7 @@ import psycopg
 
 from interlock.ledger.stores.postgres import PostgresStore
 from interlock.model.rows import Changes, RecordRow, RunRow
-
-TESTS = Path(__file__).parent.parent
+from warm_python import PythonProcess
 
 
 def answers(url: str, statement: str) -> list[tuple[object, ...]]:
@@ -47,9 +44,8 @@ def write(store: PostgresStore, *records: RecordRow) -> None:
 
 def started(stack: ExitStack, program: str, *arguments: str) -> subprocess.Popen[str]:
     process = stack.enter_context(
-        subprocess.Popen(
-            [sys.executable, "-c", dedent(program), *arguments],
-            cwd=TESTS,
+        PythonProcess[str](
+            ["-c", dedent(program), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,8 +17,7 @@ from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import KEY, a_violation, appending
 from patience import LONG_ENOUGH_S
-
-PROGRAM = Path(__file__).with_name("notifier_process.py")
+from warm_python import PythonProcess
 
 
 @pytest.fixture
@@ -49,14 +47,11 @@ def commit(ledger: Ledger) -> None:
 
 
 def started(processes: ExitStack, *arguments: object, **environment: str) -> subprocess.Popen[str]:
-    # Not measured: whoever is killed leaves half a file of measurements behind.
-    inherited = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
-    path = os.pathsep.join([str(PROGRAM.parents[1]), inherited.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, str(PROGRAM), *map(str, arguments)],
+    process = PythonProcess[str](
+        ["-m", "ledger.notifier_process", *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
-        env=inherited | {"PYTHONPATH": path} | environment,
+        env={**os.environ, **environment},
     )
     processes.enter_context(process)
     processes.callback(process.kill)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import logging
-import os
 import signal
 import subprocess
 import sys
@@ -22,8 +21,8 @@ from interlock.loop.worker import LoopWorker, engine_at
 from interlock.model.system_loop import Item
 from loop.stopped_process import stop
 from service.ledgers import HandClock
+from warm_python import PythonProcess
 
-_TESTS = Path(__file__).parents[1]
 _SPEED = 20
 """What is tried again after a minute is tried again after three seconds."""
 
@@ -72,13 +71,10 @@ class WorkerProcess:
 
     def __init__(self, orders: Orders) -> None:
         self.orders = orders
-        # One that is killed cannot hand in what it covered, and half a file spoils the rest.
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
         self.log = Path(orders.folder) / f"{orders.name}.log"
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "loop.loop_worker_process", msgspec.json.encode(orders)],
-                env={**kept, "PYTHONPATH": str(_TESTS)},
+            self._process = PythonProcess[bytes](
+                ["-m", "loop.loop_worker_process", msgspec.json.encode(orders)],
                 cwd=orders.folder,
                 stdin=subprocess.PIPE,
                 stdout=log,

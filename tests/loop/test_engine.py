@@ -23,8 +23,8 @@ from interlock.loop.engine_lease import EngineDatabase, Lease, Worker
 from loop.engine_worker import SettableClock
 from loop.stopped_process import stop
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
-TESTS = Path(__file__).parents[1]
 LEASE_S = 600.0
 """Nobody loses this one because the machine is busy."""
 HOUR = 3_600_000_000
@@ -67,10 +67,9 @@ class Process:
     """A worker in a process of its own; it never outlives the test."""
 
     def __init__(self, place: str, worker: str, log: Path, gate: Path | None = None) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "loop.engine_worker", place, worker, str(log)]
+        self._process = PythonProcess[str](
+            ["-m", "loop.engine_worker", place, worker, str(log)]
             + ([] if gate is None else [str(gate)]),
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
             cwd=log.parent,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from interlock.model.run import RunState, RunStatus
 from interlock.model.system_loop import LOOP_RUN, CycleOutcome, StartLoop, Trigger
 from loop.loop_bench import LoopBench, answered
 from service.ledgers import events_of
+from warm_python import PythonProcess
 
 ON = "ci/build.failed"
 
@@ -225,11 +224,7 @@ def test_what_died_with_its_job_is_closed_by_the_next_one_and_not_started_again(
     fifo = bench.folder / "fifo"
     os.mkfifo(fifo)
     policy = job("cat", str(fifo))
-    tests = str(Path(__file__).parent.parent)
-    child = subprocess.Popen(
-        [sys.executable, "-m", "loop.job_process", bench.place, str(bench.folder), policy],
-        env={**os.environ, "PYTHONPATH": tests},
-    )
+    child = PythonProcess[bytes](["-m", "loop.job_process", bench.place, str(bench.folder), policy])
     try:
         # Opens once the job reads from it; the job ends when it is closed.
         with fifo.open("w"):

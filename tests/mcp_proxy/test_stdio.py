@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,36 +11,28 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cli.asking import interlock_process
 from interlock.cli.command_group import cli
 from interlock.model.events import RunFinished
 from interlock.model.run import LEDGER_RUN
 from mcp_proxy.ends import GREETING, Home, Json
-from patience import LONG_ENOUGH_S
 from service.ledgers import operator_of
 
 _SERVER = Path(__file__).with_name("line_server.py")
 _HELLO: Json = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": GREETING}
 
 
-def _mcp(home: Home, *words: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-I", "-m", "interlock", "mcp", *words],
-        input=said,
-        env=dict(os.environ),
-        cwd=home.folder,
-        capture_output=True,
-        text=True,
-        timeout=LONG_ENOUGH_S,
-        check=False,
-    )
+def _mcp(home: Home, *words: str, stdin: bytes | int = b"") -> subprocess.CompletedProcess[bytes]:
+    return interlock_process("mcp", *words, stdin=stdin, folder=home.folder)
 
 
 def _asked(home: Home, manner: str, *messages: Json | str) -> tuple[list[Json], str]:
     """Return what a proxy in front of the server says to some messages, and what it prints."""
     lines = [each if isinstance(each, str) else json.dumps(each) for each in messages]
     server = [sys.executable, "-I", "-S", str(_SERVER), *([manner] if manner else [])]
-    done = _mcp(home, "--name", "line", "--", *server, said="\n".join([*lines, ""]))
-    return [json.loads(each) for each in done.stdout.splitlines()], done.stderr
+    stdin = "\n".join([*lines, ""]).encode()
+    done = _mcp(home, "--name", "line", "--", *server, stdin=stdin)
+    return [json.loads(each) for each in done.stdout.splitlines()], done.stderr.decode()
 
 
 def _call(number: int, **arguments: Any) -> Json:
@@ -84,13 +75,7 @@ def test_what_a_person_agrees_to_goes_through_in_the_next_session_once(home: Hom
 
 
 def test_nothing_to_read_from_is_said(home: Home):
-    done = subprocess.run(
-        [sys.executable, "-I", "-m", "interlock", "mcp", "--", "true"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        cwd=home.folder,
-        check=False,
-    )
+    done = _mcp(home, "--", "true", stdin=subprocess.DEVNULL)
 
     assert done.returncode == 2
     assert done.stderr.startswith(b"Error: standard input and output are not pipes")
@@ -107,8 +92,8 @@ def test_a_server_that_does_not_start_is_said(home: Home):
     done = _mcp(home, "--", str(home.folder / "nothing"))
 
     assert done.returncode == 2
-    assert "cannot be started: No such file" in done.stderr
-    assert done.stdout == ""
+    assert b"cannot be started: No such file" in done.stderr
+    assert done.stdout == b""
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,9 +22,9 @@ from interlock.views.grounds import Grounds
 from interlock.views.ledger_view import verified_ledger
 from ledger.attacker import Attack, Execute, attack_postgres, attack_sqlite
 from service.ledgers import DAY, HandClock, OpenInterlock
+from warm_python import run_python
 
 POLICY = "[budgets.agent]\ntokens = 1_000_000\n"
-TESTS = Path(__file__).parent.parent
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -357,9 +355,7 @@ def test_a_kill_loses_nothing(tmp_path: Path, clock: HandClock, moment: str) -> 
         written = len(interlock.ledger.rows.records(old))
     arguments = [place, keys, folder, clock.now() - 30 * DAY, moment]
 
-    killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, *map(str, arguments)], cwd=TESTS, check=False
-    )
+    killed = run_python("-c", _KILLED, *map(str, arguments))
 
     assert killed.returncode == -signal.SIGKILL
     with Interlock.open(place, keys=keys, clock=clock) as interlock:

@@ -8,6 +8,7 @@ from typing import Any
 from inline_snapshot import snapshot
 
 from cli.asking import interlock_process, program
+from warm_python import PythonProcess
 
 ROW = {
     "id": "a",
@@ -123,7 +124,7 @@ def test_a_wrong_call_is_told() -> None:
 
 
 def test_an_answer_comes_before_the_next_question_is_asked() -> None:
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         program(["backtest", "stops"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None

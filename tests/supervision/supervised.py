@@ -18,9 +18,7 @@ from gates.policies import gates_with
 from interlock import Interlock
 from patience import LONG_ENOUGH_S
 from service.ledgers import CHEAP, PASSPHRASE
-
-_PROGRAM = Path(__file__).with_name("supervisor_process.py")
-_TESTS = _PROGRAM.parent.parent
+from warm_python import PythonProcess
 
 FAMILY = """
 import os, signal, subprocess, sys, time
@@ -132,10 +130,9 @@ class Place:
             "wall_time_s": wall_time_s,
             "grace_s": grace_s,
         }
-        process = subprocess.Popen(
-            [sys.executable, str(_PROGRAM), json.dumps(orders), *command],
+        process = PythonProcess[bytes](
+            ["-m", "supervision.supervisor_process", json.dumps(orders), *command],
             cwd=self.workspace,
-            env={**os.environ, "PYTHONPATH": str(_TESTS)},
             stdin=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """A supervisor as a program of its own, quicker than the real one: it tells what happens.
 
-    python supervisor_process.py ORDERS COMMAND...
+    python -m supervision.supervisor_process ORDERS COMMAND...
 
 ORDERS is JSON; what it says goes to the descriptor `report`, a line each, and its ending last.
 """

@@ -21,8 +21,9 @@ import pytest
 from cli.asking import interlock
 from patience import LONG_ENOUGH_S
 from terminal import interlock_at_terminal
+from warm_python import PythonProcess, run_python
 
-_RUN = [sys.executable, "-m", "interlock", "run"]
+_RUN = ["-m", "interlock", "run"]
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def test_what_is_not_at_the_terminal_is_passed_on_as_it_is(workspace: Path) -> N
     program = _program(workspace, "import sys; sys.stdout.write('a\\nb\\n'); input()")
     with (
         _terminal() as (master, slave),
-        subprocess.Popen(
+        PythonProcess[bytes](
             [*_RUN, *program], stdin=slave, stdout=subprocess.PIPE, stderr=slave
         ) as process,
     ):
@@ -101,7 +102,7 @@ def test_the_command_learns_of_another_size_and_the_terminal_is_left_as_it_was(
     with _terminal() as (master, slave):
         before = termios.tcgetattr(slave)
         _resize(slave, 101, 31)
-        with subprocess.Popen(
+        with PythonProcess[bytes](
             [*_RUN, *program], stdin=slave, stdout=slave, stderr=slave
         ) as process:
             _shown(master, b"101 31")
@@ -120,7 +121,7 @@ def test_a_closed_output_is_nothing_to_write_the_record_into(workspace: Path) ->
     )
 
     ended = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *_RUN, *program],
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, *_RUN, *program],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         timeout=LONG_ENOUGH_S,
@@ -132,12 +133,8 @@ def test_a_closed_output_is_nothing_to_write_the_record_into(workspace: Path) ->
 
 
 def test_a_program_is_told_in_json(workspace: Path) -> None:
-    ended = subprocess.run(
-        [*_RUN, "--json", "--agent", "tidy", "--task", "clear up", "--", "rm", "-rf", "/"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=LONG_ENOUGH_S,
-        check=False,
+    ended = run_python(
+        *_RUN, "--json", "--agent", "tidy", "--task", "clear up", "--", "rm", "-rf", "/"
     )
 
     said, ending = map(json.loads, ended.stderr.splitlines())
@@ -165,19 +162,17 @@ def test_whoever_runs_a_script_learns_that_its_lines_are_not_judged(
         (workspace / name).write_text("#!/bin/sh\ntrue\n")
         (workspace / name).chmod(0o755)
 
-    ended = _run(*words)
+    code, errors = _run(*words)
 
-    assert ended.returncode == 0
-    assert ("are not judged: `interlock run start` and `interlock run exec" in ended.stderr) is (
-        is_told
-    )
+    assert code == 0
+    assert ("are not judged: `interlock run start` and `interlock run exec" in errors) is is_told
 
 
 def test_a_refusal_stands_as_a_check_shows_it(workspace: Path) -> None:
-    ended = _run("rm", "-rf", "/")
+    code, errors = _run("rm", "-rf", "/")
 
-    assert ended.returncode == 4
-    first, badge, _, *lines = ended.stderr.splitlines()
+    assert code == 4
+    first, badge, _, *lines = errors.splitlines()
     assert first.endswith(": it was not started")
     assert badge == "DENY  must not happen"
     assert lines[0].startswith("  deletes the system")
@@ -191,11 +186,9 @@ def test_observe_mode_says_what_it_would_have_done(
     policy.write_text('preset = "observe"\n')
     monkeypatch.setenv("INTERLOCK_POLICY", str(policy))
 
-    ended = _run("git", "push", "--force", "no-such-remote")
+    _, errors = _run("git", "push", "--force", "no-such-remote")
 
-    said = [
-        line.partition(": ")[2] for line in ended.stderr.splitlines() if "interlock run" in line
-    ]
+    said = [line.partition(": ")[2] for line in errors.splitlines() if "interlock run" in line]
     assert said == [
         "would have asked: overwrites what others see on the remote (git.push-force)",
         "observe mode stopped nothing of this: would ask 1",
@@ -207,7 +200,7 @@ def test_a_run_whose_process_has_ended_is_called_abandoned_on_every_page() -> No
         "import os; from interlock import Interlock; Interlock.open().run('t')\n"
         "os.kill(os.getpid(), 9)"
     )
-    ended = subprocess.run([sys.executable, "-c", code], timeout=LONG_ENOUGH_S, check=False)
+    ended = run_python("-c", code)
 
     assert ended.returncode == -signal.SIGKILL
     assert " abandoned " in interlock("runs").stdout
@@ -226,7 +219,7 @@ _STOPS = (
 @pytest.mark.parametrize(("code", "word"), [(_WAITS, "waiting"), (_STOPS, "stopped")])
 def test_what_waits_or_is_held_is_called_so_after_its_process_ended(code: str, word: str) -> None:
     whole = f"from interlock import Interlock; {code}"
-    subprocess.run([sys.executable, "-c", whole], timeout=LONG_ENOUGH_S, check=True)
+    assert run_python("-c", whole).returncode == 0
 
     assert f" {word} " in interlock("runs").stdout
     assert f"state    {word}" in interlock("show").stdout
@@ -235,15 +228,9 @@ def test_what_waits_or_is_held_is_called_so_after_its_process_ended(code: str, w
     assert "abandoned" not in status
 
 
-def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*_RUN, "--", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONG_ENOUGH_S,
-        check=False,
-    )
+def _run(*words: str) -> tuple[int, str]:
+    ended = run_python(*_RUN, "--", *words)
+    return ended.returncode, ended.stderr.decode()
 
 
 @pytest.mark.parametrize(
