@@ -23,7 +23,7 @@ import msgspec
 import pytest
 
 import interlock as public
-import interlock.types as types
+import interlock.values as values
 from gates.policies import gates_with
 from interlock import (
     Answer,
@@ -55,7 +55,7 @@ from interlock.model.entrance import Argument
 from interlock.model.events import ActionObserved, Outcome, StepJudged, UsageReported
 from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Finding, Severity
-from interlock.types import PrincipalKind
+from interlock.values import PrincipalKind
 from service.ledgers import CHEAP, PASSPHRASE, HandClock, in_memory, kinds_of, operator_of
 from service.stepping_runs import paused
 
@@ -428,7 +428,7 @@ def test_what_is_needed_is_missed_by_its_name(lock: Interlock, door: Door) -> No
             door.call(lock, given)
 
 
-PUBLIC = [getattr(module, name) for module in (public, types) for name in module.__all__]
+PUBLIC = [getattr(module, name) for module in (public, values) for name in module.__all__]
 ARGUMENTS = [thing for thing in PUBLIC if isinstance(thing, Argument)]
 
 

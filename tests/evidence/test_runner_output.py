@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy.evidence.tool_output import counts_in
-from interlock.types import TestCounts
+from interlock.values import TestCounts
 
 _JEST = """\
 Test Suites: 1 failed, 1 skipped, 2 passed, 3 of 4 total

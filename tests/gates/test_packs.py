@@ -22,7 +22,7 @@ from interlock.commands.subcommands import FOLLOWING_WAYS
 from interlock.policy.actions.rule_packs import PackHead, pack_from_toml
 from interlock.service.policies import builtin_rules
 from interlock.service.policies.rule_compiler import documents_in, rule_texts
-from interlock.types import Severity
+from interlock.values import Severity
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 import interlock
-import interlock.types
+import interlock.values
 from house.imports import modules
 from house.repository import ROOT, name_of
 from interlock import errors
@@ -240,7 +240,7 @@ def test_the_policy_reference_has_every_section(generated: ModuleType) -> None:
     assert {"limits", "secrets", "destructive-ops", "protected-paths", "diff-size"} <= set(sections)
 
 
-_PUBLIC = (interlock, interlock.types)
+_PUBLIC = (interlock, interlock.values)
 
 
 def test_the_python_page_names_what_is_exported_and_nothing_else() -> None:
