@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 import interlock
-import interlock.types
+import interlock.values
 from house.imports import modules
 from house.repository import ROOT, name_of
 from interlock import errors
@@ -26,7 +26,7 @@ from interlock.cli.command_group import cli
 from interlock.commands.programs.file_effects import FILE_WAYS
 from interlock.commands.programs.program_tables import Program
 from interlock.model.action import CommandAction, EditAction, ToolAction
-from interlock.policy.actions.rule_packs import pack_from_toml
+from interlock.service.policies.builtin_files import pack_from_toml
 from interlock.service.policies.catalogue import pack_titles
 from interlock.service.policies.policy_files import default_policy, load_policy
 from interlock.views.action_explanation import explain
@@ -130,7 +130,8 @@ RULES = [*toml_blocks(ROOT / "CONTRIBUTING.md"), *indented_blocks("toml")[:1]]
 
 @pytest.mark.parametrize("block", RULES)
 def test_every_sample_of_a_rule_loads(block: str) -> None:
-    pack = pack_from_toml("sample", f'[pack]\nid = "a"\ntitle = "b"\nabout = "c"\n{block}')
+    head = '[pack]\nid = "a"\ntitle = "b"\nabout = "c"\n'
+    pack = pack_from_toml("sample", (head + block).encode())
 
     assert pack.rules
 
@@ -240,7 +241,7 @@ def test_the_policy_reference_has_every_section(generated: ModuleType) -> None:
     assert {"limits", "secrets", "destructive-ops", "protected-paths", "diff-size"} <= set(sections)
 
 
-_PUBLIC = (interlock, interlock.types)
+_PUBLIC = (interlock, interlock.values)
 
 
 def test_the_python_page_names_what_is_exported_and_nothing_else() -> None:
