@@ -118,10 +118,25 @@ class PythonProcess(subprocess.Popen[AnyStr]):
             raise subprocess.TimeoutExpired(self.args, timeout or 0)
         return self.returncode
 
+    def wait_until_stopped(self) -> None:
+        """Wait until a signal has stopped every thread of it."""
+        threads = Path(f"/proc/{self.pid}/task")
+        deadline = time.monotonic() + LONG_ENOUGH_S
+        while not all(_is_stopped(each) for each in threads.glob("*/stat")):
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
     def _receive_exit_code(self, timeout: float | None) -> None:
         if self.returncode is None and self._channel.poll(timeout):
             with self._channel:
                 self.returncode = self._channel.recv()
+
+
+def _is_stopped(thread: Path) -> bool:
+    try:
+        return thread.read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return True  # it has ended since it was listed
 
 
 class _Program(NamedTuple):

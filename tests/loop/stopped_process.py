@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from warm_python import PythonProcess
 
-def stop(process: subprocess.Popen[Any]) -> None:
+
+def stop(process: PythonProcess[Any]) -> None:
     """Stop a process at a moment when it keeps no file from others.
 
     In the middle of a write it would keep the whole file locked for as long as it stands still,
@@ -17,7 +17,7 @@ def stop(process: subprocess.Popen[Any]) -> None:
     """
     while True:
         process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        process.wait_until_stopped()
         if not _keeps_a_file(process.pid):
             return
         process.send_signal(signal.SIGCONT)

@@ -44,7 +44,7 @@ _FAMILY = (b"parent", b"daemon")
 class Supervised:
     """A supervisor that runs, and the command below it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], report: IO[bytes], place: Place) -> None:
+    def __init__(self, process: PythonProcess[bytes], report: IO[bytes], place: Place) -> None:
         self.process = process
         self._report = report
         self.place = place

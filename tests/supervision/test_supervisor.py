@@ -239,7 +239,7 @@ def test_stands_still_with_all_of_it_when_a_shell_says_so(place: Place) -> None:
         watched(pids := supervised.family()) as ends,
     ):
         supervised.process.send_signal(signal.SIGTSTP)
-        os.waitid(os.P_PID, supervised.process.pid, os.WSTOPPED)
+        supervised.process.wait_until_stopped()
 
         assert [state_of(pid) for pid in pids] == ["T", "T"]
         (place.workspace / "go").touch()
