@@ -51,5 +51,3 @@ def test_who_writes_to_the_shared_home_is_told(tmp_path: Path):
         session_environment(place),
     ):
         (place / "left").mkdir(parents=True)
-
-    assert not place.exists()
