@@ -50,8 +50,7 @@ def stranger(shared_desktop: Desktop) -> Generator[Desktop]:
     shared_desktop.complaints.clear()
     yield shared_desktop
     shared_desktop.page.unroute_all()
-    # A page that asks for nothing more; `about:blank` would cost the browser another process.
-    shared_desktop.go("/healthz")
+    shared_desktop.leave()
 
 
 @pytest.fixture
