@@ -29,6 +29,8 @@ _CPU_LIMIT_FACTOR: Final = 10.0
 """What a test may use of the processor, by what it took in the probe."""
 _WALL_LIMIT_SECONDS: Final = 180.0
 """How long the tests of a mutant may take beyond four times what they took in the probe."""
+_PAUSE_SECONDS: Final = 10.0
+"""Longer than that the loop never waits: everything was suspended, so time limits mean nothing."""
 _NO_MUTANT: Final = 0
 _Line = TypeVar("_Line")
 
@@ -152,7 +154,14 @@ class _Runner:
     def _run_all(self, session: pytest.Session, screen: int) -> None:
         """Run each job in a process of its own, a few at a time."""
         waiting, running = self._waiting, dict[int, tuple[Job, float]]()
+        looked = time.monotonic()
         while waiting or running:
+            if time.monotonic() - looked > _PAUSE_SECONDS:
+                for pid in running:
+                    _kill_tree(pid)
+                waiting.extendleft(job for job, _ in running.values())
+                running.clear()
+            looked = time.monotonic()
             while waiting and len(running) < self._order.workers:
                 job = waiting.popleft()
                 limit = _WALL_LIMIT_SECONDS + 4 * sum(self._seconds.get(t, 1) for t in job.tests)
@@ -165,7 +174,8 @@ class _Runner:
                 for verdict in self._confirmed(job, self._result(pid, job, status, cpu_seconds)):
                     os.write(screen, self._settle(*verdict).encode())
             else:
-                _kill_overdue(running)
+                for overdue in [pid for pid, (_, end) in running.items() if looked > end]:
+                    _kill_tree(overdue)
                 time.sleep(0.02)
 
     def _confirmed(self, job: Job, result: Result) -> list[tuple[Job, Result]]:
@@ -187,8 +197,10 @@ class _Runner:
         """Write down a result, or go on with the search; return a line about it."""
         if result.test and not self._passes[result.test]:
             left = [test for test in job.tests[result.tried :] if self._passes.get(test, True)]
-            self._waiting.append(msgspec.structs.replace(job, tests=left))
-            return f"ignored {result.test}, which fails with no mutant on\n"
+            if left:
+                self._waiting.append(msgspec.structs.replace(job, tests=left))
+                return f"ignored {result.test}, which fails with no mutant on\n"
+            result = msgspec.structs.replace(result, status="survived", test="")
         if result.status == "survived" and job.fresh_tests:
             self._waiting.append(Job(job.number, job.fresh_tests, is_fresh=True))
             return ""
@@ -278,13 +290,11 @@ def _is_below(module: ModuleType, folder: str) -> bool:
     return path.startswith(folder) and "/site-packages/" not in path
 
 
-def _kill_overdue(running: Mapping[int, tuple[Job, float]]) -> None:
-    """Kill whatever takes too long, with all that it started."""
-    for pid, (_, deadline) in running.items():
-        if time.monotonic() > deadline:
-            for each in [*_below(pid), pid]:
-                with suppress(ProcessLookupError):
-                    os.kill(each, signal.SIGKILL)
+def _kill_tree(pid: int) -> None:
+    """Kill a process with all that it started."""
+    for each in [*_below(pid), pid]:
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
 
 
 def _below(pid: int) -> Iterable[int]:

@@ -182,6 +182,8 @@ class Bench:
             else:
                 result = Result(number, "unreached")
             append_line(self.results / "mutants.jsonl", result)
+        if not jobs:
+            return
         order = Order(
             jobs=jobs,
             results=str(self.results / "mutants.jsonl"),

@@ -11,7 +11,7 @@ from typing import Final
 HOME: Final = Path("/home/interlock-tests")
 """Spelled like a home and absent: a test that writes to a home makes one of its own."""
 
-_FIXED: Final = {"HOME": str(HOME), "LANG": "C.UTF-8", "TERM": "xterm", "TZ": "UTC"}
+_FIXED: Final = {"LANG": "C.UTF-8", "TERM": "xterm", "TZ": "UTC"}
 _KEPT: Final = {"PATH", "TMPDIR", "CI"}
 _KEPT_PREFIXES: Final = ("PYTEST_", "COVERAGE_")
 _OPTIONS: Final = {
@@ -21,7 +21,7 @@ _OPTIONS: Final = {
 
 
 @contextmanager
-def session_environment() -> Generator[None]:
+def session_environment(home: Path = HOME) -> Generator[None]:
     """Drop the developer's settings, credentials and home from this process and its children.
 
     Raises:
@@ -30,10 +30,13 @@ def session_environment() -> Generator[None]:
     before = dict(os.environ)
     kept = {name: value for name, value in before.items() if _is_kept(name)}
     os.environ.clear()
-    os.environ.update(kept | _FIXED)
+    os.environ.update(kept | _FIXED | {"HOME": str(home)})
     try:
         yield
-        assert not HOME.exists(), f"a test wrote to {HOME}: give it a home of its own"
+        written = sorted(map(str, home.rglob("*")))
+        assert not written, (
+            f"give the tests that wrote {written} a home of their own, then remove {home}"
+        )
     finally:
         os.environ.clear()
         os.environ.update(before)

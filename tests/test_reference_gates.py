@@ -20,7 +20,7 @@ from interlock import (
     evaluate_tool_use,
     load_policy,
 )
-from interlock.types import Severity
+from interlock.values import Severity
 from secret_generator import from_template
 
 _ALLOW = Decision.ALLOW

@@ -4,7 +4,7 @@
     >>> evaluate_command("git push --force").decision.short
     'ask'
 
-These are the names that programs write. What else an answer holds is in `interlock.types`, every
+These are the names that programs write. What else an answer holds is in `interlock.values`, every
 error in `interlock.errors`, and whoever asks a server imports `interlock.client`.
 
 Names are loaded when they are first used, so that `import interlock` costs nothing.

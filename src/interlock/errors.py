@@ -2,6 +2,7 @@
 
     InterlockError
     ├── PolicyError         a policy file that does not load; carries every complaint at once
+    ├── RulesError          a built-in file of rules that does not load; the same
     ├── InputError          what a caller handed over cannot be read
     │   ├── KeyConflictError    a request key that stands for another request already
     │   └── UnknownError        an id that names nothing
@@ -35,6 +36,14 @@ class PolicyError(InterlockError):
     def __init__(self, complaints: Sequence[str]) -> None:
         self.complaints = tuple(complaints)
         super().__init__("\n".join(self.complaints))
+
+
+class RulesError(InterlockError):
+    """A built-in file of rules does not load; `complaints` holds one sentence per mistake."""
+
+    def __init__(self, complaints: Sequence[str]) -> None:
+        self.complaints = tuple(complaints)
+        super().__init__("; ".join(self.complaints))
 
 
 class InputError(InterlockError):

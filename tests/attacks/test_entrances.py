@@ -21,7 +21,7 @@ import msgspec
 import pytest
 
 import interlock as public
-import interlock.types as types
+import interlock.values as values
 from gates.policies import gates_with
 from interlock import (
     Answer,
@@ -53,7 +53,7 @@ from interlock.model.entrance import Argument
 from interlock.model.events import ActionObserved, Outcome, StepJudged, UsageReported
 from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Finding, Severity
-from interlock.types import PrincipalKind
+from interlock.values import PrincipalKind
 from service.ledgers import CHEAP, PASSPHRASE, HandClock, in_memory, kinds_of, operator_of
 from service.stepping_runs import paused
 from warm_python import run_python
@@ -427,7 +427,7 @@ def test_what_is_needed_is_missed_by_its_name(lock: Interlock, door: Door) -> No
             door.call(lock, given)
 
 
-PUBLIC = [getattr(module, name) for module in (public, types) for name in module.__all__]
+PUBLIC = [getattr(module, name) for module in (public, values) for name in module.__all__]
 ARGUMENTS = [thing for thing in PUBLIC if isinstance(thing, Argument)]
 
 
@@ -456,6 +456,7 @@ def test_a_door_is_opened_right_or_not_at_all(
     names = [*_door("open", opened.__func__, lambda _, given: given, is_method=True).takes]
     right: dict[str, Any] = {"place": ":memory:", "policy": gates_with(""), "keys": tmp_path}
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INTERLOCK_LEDGER", str(tmp_path / "ledger.db"))
     for name in names:
         try:
             given: dict[str, Any] = {**right, name: WRONG[kind]()}

@@ -52,6 +52,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The path of the ledger that counts, where none is yet."""
     file = str(tmp_path / "state" / "ledger.db")
     monkeypatch.setenv("INTERLOCK_LEDGER", file)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("INTERLOCK_TOKEN", raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     return file

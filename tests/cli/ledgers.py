@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from interlock import Budget, Interlock, Run, TokenUsage
 from interlock.model.short_code import CODE_LENGTH, code_of
-from interlock.types import TestCounts
+from interlock.values import TestCounts
 
 
 class SetClock:

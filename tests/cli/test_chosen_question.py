@@ -232,7 +232,7 @@ def test_of_several_held_runs_one_is_picked(typed: str, code: int, place: str) -
         runs = [a_run(agent, name) for name in ("first", "second")]
         for run in runs:
             as_person("halt", run.id, "--reason", "wait")
-        result = _typed("lift", "--reason", "go on", answers=[typed, PASSPHRASE])
+        result = _typed("resume", "--reason", "go on", answers=[typed, PASSPHRASE])
         held = [run.id for run in runs if run.state.control.hold is not None]
 
     assert result.exit_code == code
@@ -240,7 +240,7 @@ def test_of_several_held_runs_one_is_picked(typed: str, code: int, place: str) -
 
 
 def _use_up(run: str) -> None:
-    interlock("review", run, "merge", "tests")
+    interlock("review", "open", run, "merge", "tests")
     for _ in range(2):
         interlock("review", "submit", run, "GATE_REVIEW: FAIL - not yet")
 

@@ -16,7 +16,7 @@ from interlock.cli.call import terminal
 from interlock.model.verdict import Decision
 from interlock.policy.gates.judgement import judge
 from interlock.service.policies.policy_files import default_policy
-from interlock.types import Action, Severity
+from interlock.values import Action, Severity
 from interlock.views.inbox import recommendation
 from interlock.views.question_view import asked_rule
 from secret_generator import from_template

@@ -15,7 +15,7 @@ from inline_snapshot import snapshot
 
 from cli.asking import agent_token, as_person, interlock, make_operator
 from interlock import Interlock, processes
-from interlock.types import RunState
+from interlock.values import RunState
 from patience import LONG_ENOUGH_S
 from terminal import at_terminal
 

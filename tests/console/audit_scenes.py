@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from console.run_scenes import HOSTILE
+from effort import rounds
 from interlock.model.audit import Audit, AuditedPlace, Mark, Marked, Moment, MomentKind
 from interlock.model.past_run import Unread
 
@@ -259,7 +260,7 @@ def a_long_audit() -> Audit:
     return an_audit(
         moments=tuple(
             a_moment(number, kind=kind, text=f"{long} {number}", project="p" * 80, run="r" * 90)
-            for number, kind in enumerate(list(MomentKind) * 40, 1)
+            for number, kind in enumerate(list(MomentKind) * rounds(short=8, soak=40), 1)
         ),
         rules={f"{'section' * 9}.rule-{each}": 3 for each in range(90)},
         counts=dict.fromkeys(MomentKind, 12_345),

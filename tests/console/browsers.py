@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, cast
+from urllib.parse import urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from server.served import Served
@@ -20,12 +21,6 @@ PATIENCE_MS = 60_000
 """For what hangs; a busy machine is no reason to fail."""
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
-SETTINGS = [
-    pytest.param(False, "light", id="light"),
-    pytest.param(False, "dark", id="dark"),
-    pytest.param(True, "light", id="phone"),
-]
-"""Whether it is a phone, and the colours: how people look at a page."""
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -47,6 +42,14 @@ class Desktop(NamedTuple):
         self.page.get_by_label("Passphrase").fill(passphrase)
         self.page.get_by_role("button", name="Sign in", exact=True).click()
         expect(self.page.locator("header.top")).to_be_visible()
+
+    def sign_in_by_cookie(self, served: Served, name: str = "ada") -> None:
+        """Begin a session without the page for it."""
+        fields = urlencode({"token": served.tokens[name]}).encode()
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        answer = served.ask("POST", "/login", fields, headers=form)
+        cookie, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
+        self.page.context.add_cookies([{"name": cookie, "value": value, "url": self.url}])
 
     def is_live(self) -> None:
         """Wait until news arrive."""
@@ -70,7 +73,9 @@ def chromium() -> Generator[Browser]:
             browser.close()
 
 
-def fresh(browser: Browser, *, phone: bool, scheme: str, script: bool) -> BrowserContext:
+def fresh(
+    browser: Browser, *, phone: bool = False, scheme: str = "light", script: bool = True
+) -> BrowserContext:
     """Return a browser that knows of no other, of one size and colour."""
     context = browser.new_context(
         viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
@@ -105,8 +110,35 @@ def desktop(
         context.close()
 
 
-def barriers(page: Page) -> list[str]:
-    """Return what keeps somebody from using a page."""
-    run = Axe().run(page, options={"resultTypes": ["violations"]})
-    found = cast("list[dict[str, Any]]", run.response["violations"])
+def set_look(page: Page, *, phone: bool = False, scheme: str = "light") -> None:
+    """Show a page as on another device."""
+    page.set_viewport_size(PHONE if phone else WIDE)  # pyright: ignore[reportArgumentType] - a size is a size
+    page.emulate_media(color_scheme=scheme)  # pyright: ignore[reportArgumentType] - one of two words
+
+
+def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """Return what keeps somebody from using a page, as it looks now; by all rules unless named."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    chosen = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
+    run = page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"], **chosen})
+    found = cast("list[dict[str, Any]]", run["violations"])
     return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+
+
+def barriers_in_all_looks(page: Page) -> list[str]:
+    """Return what keeps somebody from using a page in any look, and where it is too wide."""
+    found = {"light": barriers(page), "light width": overhang(page)}
+    # The style sheet has other colors for the dark, and nothing else.
+    set_look(page, scheme="dark")
+    found["dark"] = barriers(page, ("color-contrast", "link-in-text-block"))
+    set_look(page, phone=True)
+    found |= {"phone": barriers(page), "phone width": overhang(page)}
+    return [f"{look}: {each}" for look, barriers in found.items() for each in barriers]
+
+
+def overhang(page: Page) -> list[str]:
+    """Return by how many pixels a page is wider than its window, if it is."""
+    root = "document.documentElement"
+    width = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
+    return [f"{width} pixels too wide"] if width else []

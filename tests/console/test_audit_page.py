@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from console.audit_scenes import (
     an_empty_audit,
     marked,
 )
-from console.browsers import SETTINGS, Desktop, barriers, desktop, fresh
+from console.browsers import Desktop, barriers, barriers_in_all_looks, desktop, fresh
 from interlock import settings
 from interlock.model.audit import Audit, Mark, MomentKind
 from interlock.server.markup.audit_document import html_report
@@ -38,51 +38,25 @@ AUDITS = {
 
 
 @pytest.fixture
-def folder(served: Served) -> AuditFolder:
-    """The audits of the server: they stand where the environment says."""
-    return AuditFolder(settings.current_audit_folder())
+def folder(shared: Served) -> Generator[AuditFolder]:
+    """The audits of the server, none at first: they stand where the environment says."""
+    place = settings.current_audit_folder()
+    yield AuditFolder(place)
+    shutil.rmtree(place, ignore_errors=True)
 
 
-@pytest.fixture
-def ada(browser: Browser, served: Served) -> Generator[Desktop]:
-    with desktop(browser, served) as opened:
-        opened.sign_in()
-        yield opened
-        assert opened.complaints == []
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Generator[Page]:
+    """A page that the tests of the file use one after the other."""
+    with closing(fresh(browser)) as context:
+        yield context.new_page()
 
 
-class Opened(NamedTuple):
-    """A file in a browser, and every address that it asked for."""
-
-    page: Page
-    asked: list[str]
-
-
-@contextmanager
-def opened_file(
-    browser: Browser,
-    path: Path,
-    *,
-    phone: bool = False,
-    scheme: str = "light",
-    script: bool = True,
-) -> Generator[Opened]:
-    """Open a file as a person does, with every request noted."""
-    context = fresh(browser, phone=phone, scheme=scheme, script=script)
-    asked: list[str] = []
-
-    def note(route: Route) -> None:
-        asked.append(route.request.url)
-        route.continue_()
-
-    context.route("**/*", note)
-    page = context.new_page()
-    page.on("request", lambda request: asked.append(request.url))
-    try:
-        page.goto(path.as_uri())
-        yield Opened(page, asked)
-    finally:
-        context.close()
+@pytest.fixture(scope="module")
+def plain_page(browser: Browser) -> Generator[Page]:
+    """The same without scripts."""
+    with closing(fresh(browser, script=False)) as context:
+        yield context.new_page()
 
 
 def written(folder: Path, audit: Audit, name: str = "audit.html") -> Path:
@@ -100,96 +74,97 @@ _CUT = """[...document.querySelectorAll("main *")].filter((each) =>
 ).length"""
 
 
-def overhang(page: Page) -> int:
-    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
-
-
 # The file.
 
 
-@pytest.mark.parametrize(("phone", "scheme"), SETTINGS)
+@pytest.mark.parametrize("name", AUDITS)
 def test_the_file_asks_for_nothing_and_everybody_can_use_it(
-    browser: Browser, tmp_path: Path, phone: bool, scheme: str
+    browser: Browser, tmp_path: Path, name: str
 ):
-    for name, made in AUDITS.items():
-        path = written(tmp_path, made())
-        with opened_file(browser, path, phone=phone, scheme=scheme) as opened:
-            expect(opened.page.get_by_role("heading", level=1)).to_be_visible()
-            assert set(opened.asked) == {path.as_uri()}
-            assert (name, overhang(opened.page)) == (name, 0)
-            assert (name, barriers(opened.page)) == (name, [])
+    path = written(tmp_path, AUDITS[name]())
+    asked: list[str] = []
+
+    def note(route: Route) -> None:
+        asked.append(route.request.url)
+        route.continue_()
+
+    with closing(fresh(browser)) as context:
+        context.route("**/*", note)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert barriers_in_all_looks(page) == []
+        assert set(asked) == {path.as_uri()}
 
 
-def test_the_file_says_what_the_console_says_without_a_script(browser: Browser, tmp_path: Path):
-    path = written(tmp_path, an_audit())
+def test_the_file_says_what_the_console_says_without_a_script(plain_page: Page, tmp_path: Path):
+    plain_page.goto(written(tmp_path, an_audit()).as_uri())
 
-    with opened_file(browser, path, script=False) as opened:
-        page = opened.page
-        expect(page.get_by_role("heading", level=1)).to_have_text(
-            "In 6 weeks your agents did 148 things that nobody was asked about and somebody should"
-            " have been. 1 session in 9 went round in circles."
-        )
-        expect(page.locator(".figures")).to_contain_text("would have been denied")
-        expect(page.locator(".rank > li")).to_have_count(10)
-        expect(page.locator("form, script, img, button")).to_have_count(0)
-        page.get_by_text("2 more calls").click()
-        expect(page.get_by_text("git reset --hard HEAD~3")).to_be_visible()
+    expect(plain_page.get_by_role("heading", level=1)).to_have_text(
+        "In 6 weeks your agents did 148 things that nobody was asked about and somebody should"
+        " have been. 1 session in 9 went round in circles."
+    )
+    expect(plain_page.locator(".figures")).to_contain_text("would have been denied")
+    expect(plain_page.locator(".rank > li")).to_have_count(10)
+    expect(plain_page.locator("form, script, img, button")).to_have_count(0)
+    plain_page.get_by_text("2 more calls").click()
+    expect(plain_page.get_by_text("git reset --hard HEAD~3")).to_be_visible()
 
 
-def test_a_moment_of_the_file_leads_into_its_transcript(browser: Browser, tmp_path: Path):
+def test_a_moment_of_the_file_leads_into_its_transcript(page: Page, tmp_path: Path):
     transcript = tmp_path / "a session #1 with a ? and 100 %.jsonl"
     transcript.write_text('{"type": "user"}\n')
     moments = (
         a_moment(1, path=str(transcript), line=7),
         a_moment(2, path="~/elsewhere.jsonl"),
     )
-    path = written(tmp_path, an_audit(moments=moments, counts={}))
+    page.goto(written(tmp_path, an_audit(moments=moments, counts={})).as_uri())
 
-    with opened_file(browser, path) as opened:
-        links = opened.page.locator(".rank a")
-        expect(links).to_have_count(1)
-        expect(links).to_have_text(f"{transcript}:7")
-        assert links.get_attribute("href") == transcript.as_uri()
-        links.click()
-        expect(opened.page.get_by_text('"type": "user"')).to_be_visible()
+    links = page.locator(".rank a")
+    expect(links).to_have_count(1)
+    expect(links).to_have_text(f"{transcript}:7")
+    assert links.get_attribute("href") == transcript.as_uri()
+    links.click()
+    expect(page.get_by_text('"type": "user"')).to_be_visible()
 
 
-def test_a_mark_is_shown_in_the_file(browser: Browser, tmp_path: Path):
+def test_a_mark_is_shown_in_the_file(page: Page, tmp_path: Path):
     audit = an_audit()
     first = audit.moments[0]
     path = tmp_path / "audit.html"
     path.write_text(html_report(audit, {first.id: marked(first, Mark.WRONG)}), encoding="utf-8")
+    page.goto(path.as_uri())
 
-    with opened_file(browser, path) as opened:
-        expect(opened.page.locator(f"#m-{first.id}")).to_contain_text("marked wrong by ada")
-        expect(opened.page.get_by_text("1 of 1 marked wrong")).to_be_visible()
+    expect(page.locator(f"#m-{first.id}")).to_contain_text("marked wrong by ada")
+    expect(page.get_by_text("1 of 1 marked wrong")).to_be_visible()
 
 
 def test_what_stands_in_a_transcript_is_inert(browser: Browser, tmp_path: Path):
-    path = written(tmp_path, a_hostile_audit())
+    said: list[str] = []
 
-    with opened_file(browser, path) as opened:
-        said: list[str] = []
+    def note(dialog: Dialog) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
 
-        def note(dialog: Dialog) -> None:
-            said.append(dialog.message)
-            dialog.dismiss()
+    with closing(fresh(browser)) as context:
+        page = context.new_page()
+        page.on("dialog", note)
+        page.goto(written(tmp_path, a_hostile_audit()).as_uri())
 
-        opened.page.on("dialog", note)
-        opened.page.reload()
         assert said == []
-        assert opened.page.title() == "Audit of 15 November 2026, 09:12 UTC · Interlock"
-        assert opened.page.locator("script").count() == 0
-        assert not {"\u202e", "\u2028", "\x1b"} & set(opened.page.content())
-        expect(opened.page.locator(".odd").first).to_have_text("U+202E")
+        assert page.title() == "Audit of 15 November 2026, 09:12 UTC · Interlock"
+        assert page.locator("script").count() == 0
+        assert not {"\u202e", "\u2028", "\x1b"} & set(page.content())
+        expect(page.locator(".odd").first).to_have_text("U+202E")
 
 
 @pytest.mark.parametrize("name", ["usual", "long"])
 def test_paper_has_everything_in_ink(browser: Browser, tmp_path: Path, name: str):
-    path = written(tmp_path, AUDITS[name]())
-
-    with opened_file(browser, path, scheme="dark") as opened:
-        page = opened.page
+    with closing(fresh(browser, scheme="dark")) as context:
+        page = context.new_page()
+        page.goto(written(tmp_path, AUDITS[name]()).as_uri())
         folded = page.locator("details.rest").first.locator("li").last
         expect(folded).to_be_hidden()
         page.emulate_media(media="print", color_scheme="dark")
@@ -201,25 +176,23 @@ def test_paper_has_everything_in_ink(browser: Browser, tmp_path: Path, name: str
         assert page.pdf(format="A4").startswith(b"%PDF")
 
 
-def test_long_commands_are_folded_and_open_in_place(browser: Browser, tmp_path: Path):
+def test_long_commands_are_folded_and_open_in_place(plain_page: Page, tmp_path: Path):
     long = f"echo {'word ' * 80}the-end"
-    path = written(tmp_path, an_audit(moments=(a_moment(1, text=long),)))
+    plain_page.goto(written(tmp_path, an_audit(moments=(a_moment(1, text=long),))).as_uri())
 
-    with opened_file(browser, path, script=False) as opened:
-        expect(opened.page.get_by_text("the-end")).to_be_hidden()
-        opened.page.locator(".rank summary").click()
-        expect(opened.page.get_by_text("the-end")).to_be_visible()
+    expect(plain_page.get_by_text("the-end")).to_be_hidden()
+    plain_page.locator(".rank summary").click()
+    expect(plain_page.get_by_text("the-end")).to_be_visible()
 
 
-def test_what_was_only_counted_is_said_in_the_file(browser: Browser, tmp_path: Path):
+def test_what_was_only_counted_is_said_in_the_file(page: Page, tmp_path: Path):
     kept_none = an_audit(moments=(), counts=dict.fromkeys(MomentKind, 3), began_at=None, rules={})
-    path = written(tmp_path, kept_none)
+    page.goto(written(tmp_path, kept_none).as_uri())
 
-    with opened_file(browser, path) as opened:
-        expect(opened.page.get_by_text("what it would have answered, had it been")).to_be_visible()
-        for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other turns"):
-            expect(opened.page.get_by_text(text).first).to_be_visible()
-        assert barriers(opened.page) == []
+    expect(page.get_by_text("what it would have answered, had it been")).to_be_visible()
+    for text in ("3 other calls", "3 other secrets", "3 more loops", "3 other turns"):
+        expect(page.get_by_text(text).first).to_be_visible()
+    assert barriers(page) == []
 
 
 def test_of_loops_that_are_not_kept_it_does_not_promise_to_show_them():
@@ -257,6 +230,7 @@ print(html_report(audit, {{}}), end="")
 
 
 def test_without_an_audit_the_page_says_how_to_make_one(ada: Desktop):
+    ada.go("/")
     for key in "ga":
         ada.page.keyboard.press(key)
 
@@ -282,20 +256,20 @@ def test_the_latest_audit_is_shown_and_others_are_listed(ada: Desktop, folder: A
     expect(ada.page.get_by_role("heading", level=1)).to_contain_text("1 session in 9")
 
 
-def test_an_audit_that_is_not_kept_is_no_page(served: Served, folder: AuditFolder):
+def test_an_audit_that_is_not_kept_is_no_page(shared: Served, folder: AuditFolder):
     folder.keep(an_audit())
 
-    assert served.get("/audit/2030").status == 404
-    assert served.get("/audit", as_="agent").status == 403
+    assert shared.get("/audit/2030").status == 404
+    assert shared.get("/audit", as_="agent").status == 403
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
-def test_marks_by_clicking(browser: Browser, served: Served, folder: AuditFolder, script: bool):
+def test_marks_by_clicking(browser: Browser, shared: Served, folder: AuditFolder, script: bool):
     audit = an_audit()
     folder.keep(audit)
     first = audit.moments[0]
-    with desktop(browser, served, script=script) as opened:
-        opened.sign_in()
+    with desktop(browser, shared, script=script) as opened:
+        opened.sign_in_by_cookie(shared)
         opened.go("/audit")
         row = opened.page.locator(f"#m-{first.id}")
         row.get_by_role("button", name="Wrong").click()
@@ -326,21 +300,16 @@ def test_every_kind_of_moment_can_be_marked(ada: Desktop, folder: AuditFolder):
     assert {each.moment.kind for each in folder.marks().values()} == set(MomentKind)
 
 
-def test_only_an_operator_marks(browser: Browser, served: Served, folder: AuditFolder):
+def test_only_an_operator_marks(stranger: Desktop, shared: Served, folder: AuditFolder):
     audit = an_audit()
     folder.keep(audit)
-    with desktop(browser, served) as opened:
-        opened.go("/login")
-        opened.page.get_by_text("Sign in with a token").click()
-        opened.page.get_by_label("Token").fill(served.tokens["viewer"])
-        opened.page.get_by_role("button", name="Sign in with this token").click()
-        expect(opened.page.locator("header.top")).to_be_visible()
-        opened.go("/audit")
+    stranger.sign_in_by_cookie(shared, "viewer")
+    stranger.go("/audit")
 
-        expect(opened.page.locator(".rank > li")).to_have_count(10)
-        expect(opened.page.get_by_role("button", name="Right")).to_have_count(0)
+    expect(stranger.page.locator(".rank > li")).to_have_count(10)
+    expect(stranger.page.get_by_role("button", name="Right")).to_have_count(0)
     for as_ in ("viewer", "agent"):
-        assert served.post("/audit/marks", b"mark=right", as_=as_).status == 403
+        assert shared.post("/audit/marks", b"mark=right", as_=as_).status == 403
     assert folder.marks() == {}
 
 
@@ -384,32 +353,28 @@ def test_a_form_of_another_session_marks_nothing(ada: Desktop, folder: AuditFold
     ada.complaints.clear()  # the browser tells of the 403
 
 
-def test_the_button_prints(ada: Desktop, folder: AuditFolder):
+def test_the_button_prints(browser: Browser, shared: Served, folder: AuditFolder):
     folder.keep(an_audit())
-    ada.page.add_init_script("window.print = () => { document.title = 'printed'; }")
-    ada.go("/audit")
-    ada.page.get_by_role("button", name="Print").click()
+    with desktop(browser, shared) as opened:
+        opened.sign_in_by_cookie(shared)
+        page = opened.page
+        page.add_init_script("window.print = () => { document.title = 'printed'; }")
+        opened.go("/audit")
+        page.get_by_role("button", name="Print").click()
 
-    expect(ada.page).to_have_title("printed")
-    ada.page.emulate_media(media="print")
-    expect(ada.page.locator(".marks").first).to_be_hidden()
-    expect(ada.page.locator("header.top")).to_be_hidden()
+        expect(page).to_have_title("printed")
+        page.emulate_media(media="print")
+        expect(page.locator(".marks").first).to_be_hidden()
+        expect(page.locator("header.top")).to_be_hidden()
 
 
-@pytest.mark.parametrize(("phone", "scheme"), SETTINGS)
-def test_everybody_can_use_the_page(
-    browser: Browser, served: Served, folder: AuditFolder, phone: bool, scheme: str
-):
-    for name, made in AUDITS.items():
-        folder.keep(replace(made(), id=f"20261115T091200-{name}"))
-    with desktop(browser, served, phone=phone, scheme=scheme) as opened:
-        opened.sign_in()
-        for name in AUDITS:
-            opened.go(f"/audit/20261115T091200-{name}")
+@pytest.mark.parametrize("name", AUDITS)
+def test_everybody_can_use_the_page(ada: Desktop, folder: AuditFolder, name: str):
+    for each, made in AUDITS.items():
+        folder.keep(replace(made(), id=f"20261115T091200-{each}"))
+    ada.go(f"/audit/20261115T091200-{name}")
 
-            expect(opened.page.get_by_role("heading", level=1)).to_be_visible()
-            assert (name, overhang(opened.page)) == (name, 0)
-            assert (name, barriers(opened.page)) == (name, [])
-            assert not {"\u202e", "\u2028", "\x1b"} & set(opened.page.content())
-            assert opened.page.locator("img").count() == 0
-        assert opened.complaints == []
+    expect(ada.page.get_by_role("heading", level=1)).to_be_visible()
+    assert barriers_in_all_looks(ada.page) == []
+    assert not {"\u202e", "\u2028", "\x1b"} & set(ada.page.content())
+    assert ada.page.locator("img").count() == 0

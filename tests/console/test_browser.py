@@ -10,7 +10,7 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from console.browsers import SETTINGS, Desktop, barriers, desktop
+from console.browsers import Desktop, barriers, barriers_in_all_looks, desktop, overhang, set_look
 from interlock import Run
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.short_code import code_of
@@ -21,18 +21,18 @@ PUSH = "git push --force origin release/2.4"
 
 
 @pytest.fixture
-def run(served: Served) -> Run:
+def run(shared: Served) -> Run:
     return run_elsewhere(
-        served.desk.operations, "Cut release 2.4.0", agent="release-bot", project="shop"
+        shared.desk.operations, "Cut release 2.4.0", agent="release-bot", project="shop"
     )
 
 
-@pytest.fixture
-def ada(browser: Browser, served: Served, run: Run) -> Generator[Desktop]:
-    with desktop(browser, served) as opened:
-        opened.sign_in()
-        yield opened
-        assert opened.complaints == []
+@pytest.fixture(autouse=True)
+def nothing_waits(shared: Served) -> Generator[None]:
+    """Leave no question behind for the next test."""
+    yield
+    for each in shared.desk.operations.approvals():
+        shared.desk.operations.deny(each.id, token=shared.tokens["ada"])
 
 
 def asked(run: Run, line: str = PUSH) -> str:
@@ -41,46 +41,42 @@ def asked(run: Run, line: str = PUSH) -> str:
     return approval
 
 
-def state_of(served: Served, approval: str) -> ApprovalState:
-    found = served.desk.ledger.rows.approval(approval)
+def state_of(shared: Served, approval: str) -> ApprovalState:
+    found = shared.desk.ledger.rows.approval(approval)
     assert found is not None
     return found.state
 
 
-def test_nobody_sees_anything_before_signing_in(browser: Browser, served: Served, run: Run):
+def test_nobody_sees_anything_before_signing_in(stranger: Desktop, run: Run):
     approval = asked(run)
-    with desktop(browser, served) as stranger:
-        stranger.go(f"/inbox/{approval}")
+    stranger.go(f"/inbox/{approval}")
 
-        expect(stranger.page.get_by_role("heading", name="Sign in")).to_be_visible()
-        assert PUSH not in stranger.page.content()
-        assert barriers(stranger.page) == []
+    expect(stranger.page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert PUSH not in stranger.page.content()
+    assert barriers(stranger.page) == []
 
 
-def test_a_wrong_passphrase_is_refused(browser: Browser, served: Served):
-    with desktop(browser, served) as stranger:
-        stranger.go("/login")
-        stranger.page.get_by_label("Name").fill("ada")
-        stranger.page.get_by_label("Passphrase").fill("wrong")
-        stranger.page.get_by_role("button", name="Sign in", exact=True).click()
+def test_a_wrong_passphrase_is_refused(stranger: Desktop):
+    stranger.go("/login")
+    stranger.page.get_by_label("Name").fill("ada")
+    stranger.page.get_by_label("Passphrase").fill("wrong")
+    stranger.page.get_by_role("button", name="Sign in", exact=True).click()
 
-        expect(stranger.page.get_by_role("alert")).to_contain_text("Sign-in failed.")
-        assert barriers(stranger.page) == []
+    expect(stranger.page.get_by_role("alert")).to_contain_text("Sign-in failed.")
+    assert barriers(stranger.page) == []
 
 
 @pytest.mark.parametrize("as_", ["viewer", "operator"])
-def test_a_token_opens_the_console(browser: Browser, served: Served, as_: str):
-    with desktop(browser, served) as opened:
-        sign_in_by_token(opened, served.tokens[as_])
+def test_a_token_opens_the_console(stranger: Desktop, shared: Served, as_: str):
+    sign_in_by_token(stranger, shared.tokens[as_])
 
-        expect(opened.page.locator("header.top")).to_contain_text(as_)
+    expect(stranger.page.locator("header.top")).to_contain_text(as_)
 
 
-def test_the_token_of_an_agent_opens_nothing(browser: Browser, served: Served):
-    with desktop(browser, served) as opened:
-        sign_in_by_token(opened, served.tokens["agent"])
+def test_the_token_of_an_agent_opens_nothing(stranger: Desktop, shared: Served):
+    sign_in_by_token(stranger, shared.tokens["agent"])
 
-        expect(opened.page.get_by_role("alert")).to_contain_text("Sign-in failed.")
+    expect(stranger.page.get_by_role("alert")).to_contain_text("Sign-in failed.")
 
 
 def sign_in_by_token(opened: Desktop, token: str) -> None:
@@ -91,6 +87,7 @@ def sign_in_by_token(opened: Desktop, token: str) -> None:
 
 
 def test_a_question_arrives_while_somebody_looks(ada: Desktop, run: Run):
+    ada.go("/")
     ada.is_live()
     expect(ada.page.locator("[data-part=waits]")).to_contain_text("No question to answer")
 
@@ -145,7 +142,7 @@ def test_nothing_moves_under_the_pointer(ada: Desktop, run: Run):
     ("button", "state"), [("Approve once", ApprovalState.GRANTED), ("Deny", ApprovalState.DENIED)]
 )
 def test_decides_by_mouse(
-    ada: Desktop, served: Served, run: Run, button: str, state: ApprovalState
+    ada: Desktop, shared: Served, run: Run, button: str, state: ApprovalState
 ):
     approval = asked(run)
     ada.go(f"/inbox/{approval}")
@@ -154,7 +151,7 @@ def test_decides_by_mouse(
     ada.page.get_by_role("button", name=button).click()
 
     expect(ada.page.get_by_text("No question to answer")).to_be_visible()
-    found = served.desk.ledger.rows.approval(approval)
+    found = shared.desk.ledger.rows.approval(approval)
     assert found is not None
     assert (found.state, found.note, found.decided_by) == (
         state,
@@ -167,14 +164,14 @@ def test_decides_by_mouse(
     ("keys", "state"), [("a", ApprovalState.GRANTED), ("d", ApprovalState.DENIED)]
 )
 def test_decides_by_keys_one_arms_and_enter_decides(
-    ada: Desktop, served: Served, run: Run, keys: str, state: ApprovalState
+    ada: Desktop, shared: Served, run: Run, keys: str, state: ApprovalState
 ):
     approval = asked(run)
     ada.go(f"/inbox/{approval}")
 
     ada.page.keyboard.press(keys)
     expect(ada.page.locator("[data-armed]")).to_contain_text(PUSH)
-    assert state_of(served, approval) is ApprovalState.PENDING
+    assert state_of(shared, approval) is ApprovalState.PENDING
     ada.page.keyboard.press("Escape")
     expect(ada.page.locator("[data-armed]")).to_have_count(0)
     ada.page.keyboard.press("Enter")
@@ -182,10 +179,10 @@ def test_decides_by_keys_one_arms_and_enter_decides(
     ada.page.keyboard.press("Enter")
 
     expect(ada.page.get_by_text("No question to answer")).to_be_visible()
-    assert state_of(served, approval) is state
+    assert state_of(shared, approval) is state
 
 
-def test_enter_in_the_note_decides_nothing(ada: Desktop, served: Served, run: Run):
+def test_enter_in_the_note_decides_nothing(ada: Desktop, shared: Served, run: Run):
     approval = asked(run)
     ada.go(f"/inbox/{approval}")
 
@@ -194,15 +191,15 @@ def test_enter_in_the_note_decides_nothing(ada: Desktop, served: Served, run: Ru
     ada.page.keyboard.press("Enter")
 
     expect(ada.page.get_by_label("Note")).to_have_value("a")
-    assert state_of(served, approval) is ApprovalState.PENDING
+    assert state_of(shared, approval) is ApprovalState.PENDING
 
 
-def test_an_answer_wakes_whoever_waits_for_it(ada: Desktop, served: Served, run: Run):
+def test_an_answer_wakes_whoever_waits_for_it(ada: Desktop, shared: Served, run: Run):
     approval = asked(run)
     woken: list[tuple[float, Approval]] = []
 
     def wait() -> None:
-        found = served.desk.operations.wait(approval, wait_s=60)
+        found = shared.desk.operations.wait(approval, wait_s=60)
         woken.append((time.monotonic(), found))
 
     waiter = threading.Thread(target=wait)
@@ -216,32 +213,32 @@ def test_an_answer_wakes_whoever_waits_for_it(ada: Desktop, served: Served, run:
 
 
 def test_what_was_decided_elsewhere_takes_the_place_of_the_form(
-    ada: Desktop, served: Served, run: Run
+    ada: Desktop, shared: Served, run: Run
 ):
     approval = asked(run)
     ada.go(f"/inbox/{approval}")
     ada.is_live()
 
-    served.desk.operations.deny(approval, token=served.tokens["ada"], note="use a lease")
+    shared.desk.operations.deny(approval, token=shared.tokens["ada"], note="use a lease")
 
     expect(ada.page.locator("[data-ended]")).to_contain_text("use a lease")
     expect(ada.page.locator("[data-decide]")).to_have_count(0)
 
 
-def test_a_second_answer_is_told_that_there_was_a_first(ada: Desktop, served: Served, run: Run):
+def test_a_second_answer_is_told_that_there_was_a_first(ada: Desktop, shared: Served, run: Run):
     approval = asked(run)
     ada.page.route("**/events*", lambda route: route.abort())
     ada.go(f"/inbox/{approval}")
-    served.desk.operations.deny(approval, token=served.tokens["ada"])
+    shared.desk.operations.deny(approval, token=shared.tokens["ada"])
 
     ada.page.get_by_role("button", name="Approve once").click()
 
     expect(ada.page.get_by_role("alert")).to_contain_text("already")
-    assert state_of(served, approval) is ApprovalState.DENIED
+    assert state_of(shared, approval) is ApprovalState.DENIED
     ada.complaints.clear()  # the browser tells of the stream that was cut and of the 409
 
 
-def test_an_answer_that_does_not_arrive_can_be_sent_again(ada: Desktop, served: Served, run: Run):
+def test_an_answer_that_does_not_arrive_can_be_sent_again(ada: Desktop, shared: Served, run: Run):
     approval = asked(run)
     ada.go(f"/inbox/{approval}")
     ada.page.route("**/inbox/*", lambda route: route.abort())
@@ -254,11 +251,12 @@ def test_an_answer_that_does_not_arrive_can_be_sent_again(ada: Desktop, served: 
     ada.page.get_by_role("button", name="Send again").click()
 
     expect(ada.page.get_by_text("No question to answer")).to_be_visible()
-    assert state_of(served, approval) is ApprovalState.DENIED
+    assert state_of(shared, approval) is ApprovalState.DENIED
     ada.complaints.clear()  # the browser tells of the request that failed
 
 
 def test_moves_between_pages_by_keys(ada: Desktop):
+    ada.go("/")
     for keys, heading in (("gr", "Runs"), ("?", "Keys"), ("gi", "Nothing waits for you")):
         for key in keys:
             ada.page.keyboard.press(key)
@@ -294,6 +292,7 @@ def test_the_theme_is_kept_where_somebody_chose_one(ada: Desktop):
 
 
 def test_signing_out_ends_the_session(ada: Desktop):
+    ada.go("/")
     ada.page.get_by_role("button", name="Sign out").click()
     expect(ada.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
@@ -302,9 +301,9 @@ def test_signing_out_ends_the_session(ada: Desktop):
     expect(ada.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
-def test_list_and_question_are_two_pages_on_a_phone(browser: Browser, served: Served, run: Run):
+def test_list_and_question_are_two_pages_on_a_phone(browser: Browser, shared: Served, run: Run):
     approval = asked(run)
-    with desktop(browser, served, phone=True) as phone:
+    with desktop(browser, shared, phone=True) as phone:
         phone.sign_in()
         phone.go("/inbox")
         expect(phone.page.get_by_role("heading", name="1 waits for you", level=1)).to_be_visible()
@@ -319,27 +318,27 @@ def test_list_and_question_are_two_pages_on_a_phone(browser: Browser, served: Se
         button.click()
 
         expect(phone.page.get_by_text("No question to answer")).to_be_visible()
-        assert state_of(served, approval) is ApprovalState.GRANTED
+        assert state_of(shared, approval) is ApprovalState.GRANTED
         assert phone.complaints == []
 
 
-def test_reads_and_decides_without_script(browser: Browser, served: Served, run: Run):
+def test_reads_and_decides_without_script(browser: Browser, shared: Served, run: Run):
     approval = asked(run)
-    with desktop(browser, served, script=False) as plain:
+    with desktop(browser, shared, script=False) as plain:
         plain.sign_in()
         plain.go(f"/inbox/{approval}")
 
         plain.page.get_by_role("button", name="Deny").click()
 
         expect(plain.page.get_by_text("No question to answer")).to_be_visible()
-    assert state_of(served, approval) is ApprovalState.DENIED
+    assert state_of(shared, approval) is ApprovalState.DENIED
 
 
-def test_what_an_agent_writes_is_inert(ada: Desktop, served: Served):
+def test_what_an_agent_writes_is_inert(ada: Desktop, shared: Served):
     words = (
         "<script>document.title='taken'</script><img src=x onerror=alert(1)> \u202egnp.exe\x1b[2J"
     )
-    run = run_elsewhere(served.desk.operations, words, agent="<b>triage</b>")
+    run = run_elsewhere(shared.desk.operations, words, agent="<b>triage</b>")
     approval = asked(run, f"git push --force origin '{words}'")
 
     for path in (
@@ -356,29 +355,21 @@ def test_what_an_agent_writes_is_inert(ada: Desktop, served: Served):
         assert "\u202e" not in ada.page.content()
 
 
-def test_no_page_is_wider_than_a_phone(browser: Browser, served: Served):
-    run = run_elsewhere(served.desk.operations, "Cut release 2.4.0, " * 20, agent="release-bot")
+def test_no_page_is_wider_than_a_phone(ada: Desktop, shared: Served):
+    run = run_elsewhere(shared.desk.operations, "Cut release 2.4.0, " * 20, agent="release-bot")
+    asked(run, f"{PUSH}-{'long-' * 40}")
+    set_look(ada.page, phone=True)
+
+    for path in (f"/runs/{run.id}", "/policy", "/search?q=Cut"):
+        ada.go(path)
+        assert (path, overhang(ada.page)) == (path, [])
+
+
+def test_every_page_can_be_used_by_everybody(ada: Desktop, shared: Served):
+    run = run_elsewhere(shared.desk.operations, "Cut release 2.4.0, " * 20, agent="release-bot")
     approval = asked(run, f"{PUSH}-{'long-' * 40}")
-    with desktop(browser, served, phone=True) as phone:
-        phone.sign_in()
-
-        for path in (*_PAGES, f"/inbox/{approval}", f"/runs/{run.id}", "/policy", "/search?q=Cut"):
-            phone.go(path)
-            wide = phone.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert (path, wide) == (path, 0)
-
-
-_PAGES = ("/", "/inbox", "/inbox?show=decided", "/runs", "/search?q=git", "/keys", "/nowhere")
-
-
-@pytest.mark.parametrize(("phone", "scheme"), SETTINGS)
-def test_every_page_can_be_used_by_everybody(
-    browser: Browser, served: Served, run: Run, phone: bool, scheme: str
-):
-    approval = asked(run)
-    with desktop(browser, served, phone=phone, scheme=scheme) as opened:
-        opened.sign_in()
-
-        for path in (*_PAGES, f"/inbox/{approval}"):
-            opened.go(path)
-            assert (path, barriers(opened.page)) == (path, [])
+    pages = ("/", "/inbox", "/inbox?show=decided", "/runs", "/search?q=git", "/keys", "/nowhere")
+    for path in (*pages, f"/inbox/{approval}"):
+        ada.go(path)
+        assert (path, barriers_in_all_looks(ada.page)) == (path, [])
+    ada.complaints.clear()  # the browser tells of the 404

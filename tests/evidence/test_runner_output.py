@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.policy.evidence.tool_output import counts_in
-from interlock.types import TestCounts
+from interlock.values import TestCounts
 from warm_python import run_python
 
 _JEST = """\

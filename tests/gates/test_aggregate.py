@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import Decision, Finding, aggregate, evaluate_command, evaluate_tool_use
-from interlock.types import Severity
+from interlock.values import Severity
 
 _FINDINGS = st.lists(
     st.builds(

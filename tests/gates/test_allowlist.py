@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from gates.policies import gates_with, told
 from interlock import Decision, evaluate_tool_use
-from interlock.types import Severity
+from interlock.values import Severity
 
 _POLICY = """
 [tool-allowlist]

@@ -11,7 +11,7 @@ from interlock.model.facts import Facts
 from interlock.model.short_code import code_of
 from interlock.policy.gates.budget_gate import asks_about_price
 from interlock.policy.gates.judgement import settle
-from interlock.types import Severity
+from interlock.values import Severity
 
 _RUN = "0198a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"
 

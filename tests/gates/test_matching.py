@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from interlock.policy.actions.inspection import lowered
-from interlock.policy.actions.rule_packs import Pack, pack_from_toml
+from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.actions.rulebook import Hit, Rulebook
+from interlock.service.policies.builtin_files import pack_from_toml
 from interlock.service.policies.policy_files import default_policy
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
@@ -16,7 +17,7 @@ _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 
 def _pack(conditions: str) -> Pack:
     rule = '[[rule]]\nid = "rule"\nreason = "a"\nremediation = "b"\nmatch = ["x"]\n'
-    return pack_from_toml("own.toml", f"{_HEAD}{rule}{conditions}")
+    return pack_from_toml("own.toml", f"{_HEAD}{rule}{conditions}".encode())
 
 
 def _hits(conditions: str, line: str, *, branches: Sequence[str] = ()) -> list[Hit]:
@@ -262,6 +263,12 @@ quiet-flags = ["--preview"]
 """
 
 
+def _grammar_hits(line: str) -> list[Hit]:
+    found = lowered(line, None, default_policy())
+    pack = pack_from_toml("own.toml", _GRAMMAR.encode())
+    return list(Rulebook([pack]).hits(found.commands, found.effects))
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -288,16 +295,10 @@ quiet-flags = ["--preview"]
     ],
 )
 def test_services_are_read_by_their_grammar(line: str, expected: bool):
-    found = lowered(line, None, default_policy())
-    hits = list(
-        Rulebook([pack_from_toml("own.toml", _GRAMMAR)]).hits(found.commands, found.effects)
-    )
-
-    assert [hit.rule_id for hit in hits] == (["own.delete"] if expected else [])
+    assert [hit.rule_id for hit in _grammar_hits(line)] == (["own.delete"] if expected else [])
 
 
 def test_a_preview_silences_the_grammar():
-    found = lowered("cloudy rm x --preview", None, default_policy())
-    (hit,) = Rulebook([pack_from_toml("own.toml", _GRAMMAR)]).hits(found.commands, found.effects)
+    (hit,) = _grammar_hits("cloudy rm x --preview")
 
     assert hit.silenced == "`--preview` only shows what would happen"

@@ -12,7 +12,7 @@ from interlock import Decision, Finding, Verdict, evaluate_command, evaluate_edi
 from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.facts import Denial, Facts, Hold, HoldKind
 from interlock.policy.gates.judgement import observed_findings, settle
-from interlock.types import Severity
+from interlock.values import Severity
 
 OBSERVE = gates_with('preset = "observe"')
 BALANCED = gates_with('preset = "balanced"')

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
-from interlock import Decision, PolicyError
+from interlock import Decision
 from interlock.commands.affected_paths import AFFECTING_WAYS
 from interlock.commands.programs.credential_reads import READING_WAYS
 from interlock.commands.programs.file_effects import FILE_WAYS
@@ -19,10 +19,12 @@ from interlock.commands.programs.read_only import SCRIPT_WAYS
 from interlock.commands.programs.withheld_values import WITHHOLDING_WAYS
 from interlock.commands.snippets import SNIPPET_WAYS
 from interlock.commands.subcommands import FOLLOWING_WAYS
-from interlock.policy.actions.rule_packs import PackHead, pack_from_toml
+from interlock.errors import RulesError
+from interlock.policy.actions.rule_packs import PackHead, Rule
 from interlock.service.policies import builtin_rules
+from interlock.service.policies.builtin_files import pack_from_toml
 from interlock.service.policies.rule_compiler import documents_in, rule_texts
-from interlock.types import Severity
+from interlock.values import Severity
 
 _HEAD = '[pack]\nid = "own"\ntitle = "Own"\nabout = "an example"\n'
 _RULE = """
@@ -36,13 +38,13 @@ match = ["dropper x"]
 
 
 def _mistake(text: str) -> str:
-    with pytest.raises(PolicyError) as caught:
-        pack_from_toml("own.toml", text)
+    with pytest.raises(RulesError) as caught:
+        pack_from_toml("own.toml", text.encode())
     return "\n".join(caught.value.complaints)
 
 
 def test_a_pack_is_read_with_its_defaults():
-    pack = pack_from_toml("own.toml", _HEAD + _RULE)
+    pack = pack_from_toml("own.toml", (_HEAD + _RULE).encode())
     (rule,) = pack.rules
 
     assert pack.head == PackHead(id="own", title="Own", about="an example")
@@ -54,35 +56,51 @@ def test_a_pack_is_read_with_its_defaults():
 
 def test_text_that_is_no_toml_is_named():
     assert _mistake("[pack") == snapshot(
-        "own.toml: Expected ']' at the end of a table declaration (at end of document)"
+        "own.toml: not valid TOML: Expected ']' at the end of a table declaration"
+        " (at end of document)"
     )
 
 
-def test_an_unknown_key_is_named():
-    assert _mistake(_HEAD + _RULE + 'flagz = ["-f"]\n') == snapshot(
-        "own.toml: Object contains unknown field `flagz` - at `$.rule[0]`"
+def test_an_unknown_key_is_named_with_those_there_are():
+    told, _, known = _mistake(_HEAD + _RULE + 'flagz = ["-f"]\n').partition("? ")
+    assert told == snapshot("own.toml: rule `drop`: unknown field `flagz`: did you mean `flags`")
+    fields = ", ".join(f"`{each}`" for each in Rule.__struct_encode_fields__)
+    assert known == f"known fields: {fields}"
+    assert _mistake(_HEAD + _RULE + "zzzzz = 1\n").startswith(
+        "own.toml: rule `drop`: unknown field `zzzzz`: remove it; known fields: `id`, `reason`,"
     )
     assert _mistake(_HEAD + "[grammars]\n" + _RULE) == snapshot(
-        "own.toml: Object contains unknown field `grammars`"
+        "own.toml: unknown field `grammars`: did you mean `grammar`?"
+        " known fields: `pack`, `rule`, `grammar`"
     )
     assert _mistake(_HEAD + 'more = "x"\n' + _RULE) == snapshot(
-        "own.toml: Object contains unknown field `more` - at `$.pack`"
+        "own.toml: `pack`: unknown field `more`: remove it; known fields: `id`, `title`, `about`"
     )
 
 
 def test_a_missing_key_is_named():
-    assert _mistake(_RULE) == snapshot("own.toml: Object missing required field `pack`")
+    assert _mistake(_RULE) == snapshot("own.toml: the field `pack` is missing: add it")
     assert _mistake(_HEAD + _RULE.replace('reason = "drops it"\n', "")) == snapshot(
-        "own.toml: Object missing required field `reason` - at `$.rule[0]`"
+        "own.toml: rule `drop`: the field `reason` is missing: add it"
     )
     assert _mistake(_HEAD + _RULE.replace('match = ["dropper x"]\n', "")) == snapshot(
-        "own.toml: Object missing required field `match` - at `$.rule[0]`"
+        "own.toml: rule `drop`: the field `match` is missing: add it"
     )
 
 
 def test_a_wrong_type_is_named():
     assert _mistake(_HEAD + _RULE.replace('["dropper"]', '"dropper"')) == snapshot(
-        "own.toml: Expected `array`, got `str` - at `$.rule[0].programs`"
+        'own.toml: rule `drop`: `programs`: `"dropper"` is text; expected a list'
+    )
+
+
+def test_a_wrong_value_in_a_list_and_a_rule_without_an_id_are_named_by_their_number():
+    numbered = _RULE.replace('["dropper"]', '["dropper", 3]')
+    assert _mistake(_HEAD + numbered) == snapshot(
+        "own.toml: rule `drop`: `programs[1]`: `3` is a whole number; expected text"
+    )
+    assert _mistake(_HEAD + _RULE + _RULE.replace('id = "drop"\n', "")) == snapshot(
+        "own.toml: rule 2: the field `id` is missing: add it"
     )
 
 
@@ -99,7 +117,9 @@ def test_a_rule_about_nothing_is_refused():
 
 
 def test_an_id_is_given_once():
-    assert _mistake(_HEAD + _RULE + _RULE) == snapshot("own.toml: rule `drop`: defined twice")
+    assert _mistake(_HEAD + _RULE + _RULE) == snapshot(
+        "own.toml: rule `drop`: defined twice; rename or remove one of them"
+    )
 
 
 def test_a_place_a_label_and_an_effect_must_exist():
@@ -113,10 +133,12 @@ def test_a_place_a_label_and_an_effect_must_exist():
         "own.toml: rule `drop`: `blue` is not a label"
     )
     assert _mistake(_HEAD + _RULE + 'effect = "vanish"\n') == snapshot(
-        "own.toml: Invalid enum value 'vanish' - at `$.rule[0].effect`"
+        'own.toml: rule `drop`: `effect`: `"vanish"` is unknown; expected `append`, `delete`,'
+        " `execute`, `fetch`, `fork`, `move`, `overwrite`, `permit`, `read`, `send` or `show`"
     )
     assert _mistake(_HEAD + _RULE + 'decision = "forbid"\n') == snapshot(
-        "own.toml: Invalid enum value 'forbid' - at `$.rule[0].decision`"
+        'own.toml: rule `drop`: `decision`: `"forbid"` is unknown; expected `allow`, `ask`,'
+        " `deny` or `warn`"
     )
 
 
@@ -125,11 +147,11 @@ def test_every_mistake_is_named_at_once():
     broken += 'places = ["moon"]\nlabels = ["blue"]\n'
 
     assert _mistake(_HEAD + broken + _RULE) == snapshot("""\
+own.toml: rule `drop`: defined twice; rename or remove one of them
 own.toml: rule `drop`: names neither `programs` nor an `effect`
 own.toml: rule `drop`: has no `match` example to test it
 own.toml: rule `drop`: `moon` is not a place
-own.toml: rule `drop`: `blue` is not a label
-own.toml: rule `drop`: defined twice\
+own.toml: rule `drop`: `blue` is not a label\
 """)
 
 

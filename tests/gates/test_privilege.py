@@ -14,7 +14,7 @@ from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.config.run_sections import Steps
 from interlock.policy.gates.privilege_gate import privilege_gate
 from interlock.policy.steps.step_figures import band_of
-from interlock.types import Severity
+from interlock.values import Severity
 from policy.files import wrapped
 
 _SETTINGS = Steps()

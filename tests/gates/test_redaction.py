@@ -21,7 +21,7 @@ from interlock.policy.gates.judgement import judge
 from interlock.secrets.credential_rules import Form
 from interlock.secrets.redaction import KnownSecrets
 from interlock.service.policies.policy_files import default_policy
-from interlock.types import Severity
+from interlock.values import Severity
 from interlock.views.action_explanation import explain
 from secret_generator import examples_of, from_template
 from secret_packs import RULES

@@ -15,7 +15,7 @@ from interlock.policy.actions.inspection import inspect
 from interlock.policy.actions.risk_class import RiskClass, risk_class_of
 from interlock.policy.gates.judgement import judge
 from interlock.service.policies.policy_files import default_policy
-from interlock.types import Severity
+from interlock.values import Severity
 
 _GATES = default_policy()
 

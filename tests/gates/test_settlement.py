@@ -10,7 +10,7 @@ from interlock.model.budget import Amounts, BudgetBalance, Limits
 from interlock.model.facts import Band, Denial, Facts, Privilege
 from interlock.policy.actions.risk_class import RiskClass
 from interlock.policy.gates.judgement import settle
-from interlock.types import Severity
+from interlock.values import Severity
 
 _GATES = gates_with("")
 

@@ -22,7 +22,7 @@ from interlock import (
 )
 from interlock.policy.actions import conditions
 from interlock.policy.actions.conditions import compile_condition, complaint_about, plain_facts
-from interlock.types import Severity
+from interlock.values import Severity
 from policy.files import wrapped
 
 _RULE = """

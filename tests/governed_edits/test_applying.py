@@ -9,7 +9,7 @@ from governed_edits.workbench import NOTES, Workbench, an_edit
 from interlock import Budget, Decision, EditAnswer, InputError, ToolAction
 from interlock.errors import EditError, KeyConflictError
 from interlock.model.events import ActionJudged, ActionObserved, EditsApplied, Outcome
-from interlock.types import EditSet, Layer
+from interlock.values import EditSet, Layer
 from service.ledgers import kinds_of
 
 _FUZZY = "def total(items):\n    result = 0\n    for item in items:\n        result += item.price\n"

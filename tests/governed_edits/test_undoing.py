@@ -22,7 +22,7 @@ from interlock.model.principal import SYSTEM
 from interlock.model.verdict import Decision, Verdict
 from interlock.service.records.context import new_id
 from interlock.service.records.undo_records import everything_to_undo
-from interlock.types import UndoKind, Undone
+from interlock.values import UndoKind, Undone
 from service.ledgers import kinds_of
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter, defaultdict
 
 from house.imports import circles, folder_of, imports, is_folder, modules
@@ -20,6 +22,14 @@ _ONE_FILE_EACH = {
     "interlock.views",
 }
 """Folders that are a list: a file per command, noun, gate or view, however small or many."""
+
+_SHADOWS = {"interlock.commands.code", "interlock.secrets"}
+"""Packages named like modules that Python itself does not import when it starts."""
+_STARTING = """
+import argparse, asyncio, collections, contextlib, dataclasses, enum, functools, inspect, json
+import logging, operator, os, pathlib, re, site, subprocess, tempfile, threading, traceback, types
+import typing, unittest, uuid
+"""
 
 FILES = [name for name in modules() if not is_folder(name)]
 FOLDERS = [name for name in modules() if is_folder(name)]
@@ -105,3 +115,13 @@ def test_no_folder_has_more_files_than_one_can_take_in() -> None:
 
     many = {folder: size for folder, size in sizes.items() if size > _MOST_FILES}
     assert {folder: many[folder] for folder in many.keys() - _ONE_FILE_EACH} == {}
+
+
+def test_python_starts_in_every_folder() -> None:
+    """`python` puts the folder that it is started in first: what lies there hides the standard."""
+    shadows = {module for module in modules() if last(module) in sys.stdlib_module_names}
+    assert shadows == _SHADOWS
+
+    for module in shadows:
+        folder = modules()[module].parents[1]
+        subprocess.run([sys.executable, "-c", _STARTING], cwd=folder, check=True)

@@ -9,7 +9,7 @@ from interlock.model.answers import StepAnswer, StopAnswer, action_id
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.step import ContinueDecision, Sign, StepContext, StepDecision, StepReason
 from interlock.model.stop import StopDecision, StopOutcome, StopVeto
-from interlock.types import Severity
+from interlock.values import Severity
 
 
 def _an_answer(decision: Decision, *findings: Finding) -> Answer:

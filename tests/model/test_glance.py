@@ -10,12 +10,12 @@ from inline_snapshot import snapshot
 
 from gates.policies import gates_with
 from interlock import Budget, CommandAction, Interlock, TokenUsage, Verdict, evaluate_command
+from interlock.model.access import NewOperator
 from interlock.model.answers import Answer, EditAnswer
 from interlock.model.approval import Approval, Subject
 from interlock.model.arbitration import Authority, Course, Ruling
 from interlock.model.edit import EditPlan, Encoding, FilePlan
 from interlock.model.glance import Glanced, shortened
-from interlock.model.operator import NewOperator
 from interlock.model.review import FaultKind, GateFault, ReviewDecision, ReviewMode, ReviewOutcome
 from interlock.model.run import RunState
 from interlock.model.step import ContinueDecision, Sign, StepDecision, StepReason

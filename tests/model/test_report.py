@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.types import Evaluation, Report, TestCounts
+from interlock.values import Evaluation, Report, TestCounts
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import interlock
-from interlock import AsyncInterlock, AsyncRun, ContinueGate, Interlock, Run, types
+from interlock import AsyncInterlock, AsyncRun, ContinueGate, Interlock, Run, values
 from interlock.client import AsyncClient, AsyncClientRun, Client, ClientRun
 from interlock.model.answers import (
     Answer,
@@ -266,7 +266,7 @@ def _kinds(annotation: Any) -> Iterator[type]:
 
 
 def test_every_answer_says_what_its_truth_is() -> None:
-    public = [getattr(module, name) for module in (interlock, types) for name in module.__all__]
+    public = [getattr(module, name) for module in (interlock, values) for name in module.__all__]
     telling = {
         kind
         for kind in public

@@ -13,7 +13,7 @@ from interlock.backtest.run_replay import replay_run
 from interlock.errors import UnfinishedError
 from interlock.model.review import EntryKind, ReviewOutcome, TestCounts, Witness
 from interlock.model.run import RunStatus
-from interlock.types import Course
+from interlock.values import Course
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import DONE, PASS, Workshop

@@ -14,7 +14,7 @@ from interlock.model.arbitration import Authority
 from interlock.model.control_state import Completion
 from interlock.model.review import EntryKind, ReviewOutcome, ReviewPurpose
 from interlock.model.run import RunStatus
-from interlock.types import Course
+from interlock.values import Course
 from review_flows.checking import ran
 from review_flows.conftest import OpenWorkshop
 from review_flows.workshop import ANNOUNCED, ASKED, COMPLETION, DONE, FAIL, GATES, PASS, Workshop

@@ -19,7 +19,7 @@ from interlock.errors import DecidedError, KeyConflictError
 from interlock.model.answers import ReviewAnswer
 from interlock.model.review import EntryKind, GateAction, ReviewOutcome
 from interlock.model.run import RunState, RunStatus
-from interlock.types import Course
+from interlock.values import Course
 from review_flows.processes import (
     Choosing,
     Opening,

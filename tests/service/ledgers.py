@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -42,9 +43,16 @@ class HandClock:
 @contextmanager
 def in_memory(policy: str = "", *, clock: HandClock | None = None) -> Generator[Interlock]:
     """Open a ledger that is gone afterwards."""
-    hand = clock or HandClock()
-    place = Path("nothing-is-written-here")
-    with Interlock.open(":memory:", policy=gates_with(policy), clock=hand, keys=place) as interlock:
+    with (
+        TemporaryDirectory() as folder,
+        Interlock.open(
+            ":memory:",
+            policy=gates_with(policy),
+            clock=clock or HandClock(),
+            keys=Path("nothing-is-written-here"),
+            undo_store=folder,
+        ) as interlock,
+    ):
         yield interlock
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from interlock import InputError, Interlock, StepDecision
 from interlock.model.events import BeliefHeld
-from interlock.types import Belief
+from interlock.values import Belief
 from service.ledgers import HandClock, OpenInterlock, events_of, in_memory, kinds_of
 from service.stepping_runs import check_record
 

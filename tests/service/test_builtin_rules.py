@@ -95,7 +95,7 @@ def test_a_changed_toml_file_makes_the_compiled_one_count_no_more(tmp_path: Path
 @pytest.mark.parametrize("content", [b"", b"\x80", compile_rules()[:-1]])
 def test_a_compiled_file_of_another_kind_counts_for_nothing(content: bytes, tmp_path: Path):
     copy = tmp_path / "interlock"
-    shutil.copytree(str(files("interlock")), copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(str(files("interlock")), copy)
     (copy / COMPILED).write_bytes(content)
 
     asked = subprocess.run(

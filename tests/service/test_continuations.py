@@ -9,7 +9,7 @@ import pytest
 from interlock import Interlock, Run, StopAnswer
 from interlock.model.arbitration import Authority
 from interlock.model.stop import StopVeto
-from interlock.types import Course
+from interlock.values import Course
 from service.ledgers import HandClock, OpenInterlock, person_speaks
 from service.stepping_runs import HELD, check_record, worked
 

@@ -42,7 +42,7 @@ from interlock.model.arbitration import Authority
 from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopOutcome, StopVeto
-from interlock.types import Course, StepFields, StopFields
+from interlock.values import Course, StepFields, StopFields
 from service.ledgers import HandClock, another, kinds_of, operator_of, person_speaks
 from service.stepping_runs import check_record
 

@@ -29,7 +29,7 @@ from interlock.model.run import LEDGER_RUN
 from interlock.service import aio
 from interlock.service.questions.action_question import ActionQuestion, PreparedAction
 from interlock.service.questions.question import Preparation
-from interlock.types import PrincipalKind, RunLedger
+from interlock.values import PrincipalKind, RunLedger
 from service.ledgers import events_of, kinds_of, operator_of, records_of
 
 T = TypeVar("T")

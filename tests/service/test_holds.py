@@ -26,7 +26,7 @@ from interlock.model.events import RunHalted, RunLifted
 from interlock.model.facts import HoldKind
 from interlock.model.principal import PrincipalKind
 from interlock.model.stop import StopVeto
-from interlock.types import Course
+from interlock.values import Course
 from service.ledgers import (
     HandClock,
     OpenInterlock,

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import interlock
-from interlock import types
+from interlock import values
 from patience import LONG_ENOUGH_S
 
 
@@ -58,7 +58,7 @@ def test_every_name_is_there(name: str) -> None:
 
 def test_what_programs_write_fits_on_one_screen() -> None:
     assert len(interlock.__all__) <= 45
-    assert not {*interlock.__all__} & {*types.__all__}
+    assert not {*interlock.__all__} & {*values.__all__}
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

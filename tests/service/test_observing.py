@@ -10,7 +10,7 @@ from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.model.budget import Amounts, TokenUsage
 from interlock.model.events import ActionObserved, Outcome, UsageReported, ViolationRecorded
 from interlock.model.verdict import Severity
-from interlock.types import TestCounts
+from interlock.values import TestCounts
 from service.ledgers import OpenInterlock, events_of, kinds_of
 
 

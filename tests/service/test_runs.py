@@ -10,7 +10,7 @@ from interlock import Budget, InputError, Interlock, Run
 from interlock.model.action import CommandAction, EditAction
 from interlock.model.budget import Amounts, Limits, TokenUsage
 from interlock.model.run import LEDGER_RUN, RunStatus
-from interlock.types import Evaluation, RunState, TestCounts
+from interlock.values import Evaluation, RunState, TestCounts
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of
 
 

@@ -16,7 +16,7 @@ from interlock import Budget, Interlock, Run, TokenUsage
 from interlock.model.action import CommandAction, EditAction, ToolAction
 from interlock.secrets.credential_rules import Form
 from interlock.service.policies.policy_files import default_policy
-from interlock.types import Evaluation, RunState
+from interlock.values import Evaluation, RunState
 from secret_generator import examples_of, from_template
 from secret_packs import RULES
 from service.ledgers import HandClock, everything_stored, in_memory, operator_of

@@ -14,7 +14,7 @@ from interlock import AsyncInterlock, InputError, Interlock, Run, StepAnswer, St
 from interlock.model.approval import ApprovalState
 from interlock.model.short_code import code_of
 from interlock.ports import Listener
-from interlock.types import StepLoop
+from interlock.values import StepLoop
 from patience import LONG_ENOUGH_S
 from service.ledgers import HandClock, in_memory, kinds_of, operator_of
 from service.stepping_runs import asked, check_record, open_questions, paused

@@ -21,7 +21,7 @@ from interlock import (
 )
 from interlock.model.events import CheckpointTaken, StepJudged
 from interlock.model.short_code import code_of
-from interlock.types import CheckpointKind, Course, Remaining
+from interlock.values import CheckpointKind, Course, Remaining
 from service.ledgers import (
     CHEAP,
     DAY,

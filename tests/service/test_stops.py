@@ -22,7 +22,7 @@ from interlock.model.arbitration import Authority, HardState
 from interlock.model.events import StopJudged
 from interlock.model.facts import HoldKind
 from interlock.model.stop import EvidenceKind, LastEvent, StopOutcome, StopVeto
-from interlock.types import Course, StopFields, TestCounts
+from interlock.values import Course, StopFields, TestCounts
 from service.ledgers import HandClock, OpenInterlock, events_of, kinds_of, person_speaks
 from service.stepping_runs import HELD, check_record, hold_of, open_questions, worked
 

@@ -10,7 +10,7 @@ from interlock.model.action import CommandAction
 from interlock.model.facts import Denial, Facts, Hold, HoldKind, Undoable, UndoSnapshot
 from interlock.policy.actions.undo_eligibility import is_undoable
 from interlock.policy.gates.judgement import Settled, judge, settle
-from interlock.types import Severity
+from interlock.values import Severity
 from undo_snapshots.workplace import POLICY, RULE
 
 GATES = gates_with(POLICY)

@@ -14,12 +14,12 @@ from urllib.parse import quote
 from interlock.client.connection import Connection, Request
 from interlock.client.remote_run import RemoteOperations, RemoteRun, Started
 from interlock.errors import InputError, NotPermittedError
+from interlock.model.access import Token
 from interlock.model.answers import AllRuns, ReviewAnswer
 from interlock.model.approval import Approval, ApprovalPage, ApprovalState
 from interlock.model.budget import Budget
 from interlock.model.entrance import Amount, FilePath, Given, entrance
 from interlock.model.events import BudgetChanged, Record, Undone
-from interlock.model.operator import Token
 from interlock.model.principal import Scope
 from interlock.model.promised_answer import completed
 from interlock.model.question_fields import RunFields

@@ -12,6 +12,7 @@ from typing import TypeVar, Unpack, cast
 from interlock import settings
 from interlock.ledger.abbreviations import found_approval, found_run, found_scope
 from interlock.ledger.ledger import Work
+from interlock.model.access import NewOperator, Operator, Token
 from interlock.model.answers import (
     ReviewAnswer,
 )
@@ -23,7 +24,6 @@ from interlock.model.events import (
     Undone,
 )
 from interlock.model.glance import Glance, Glanced
-from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import SYSTEM, Principal, PrincipalKind, Scope
 from interlock.model.question_fields import RunFields
 from interlock.model.review import GateAction

@@ -1,6 +1,6 @@
 """Rule packs: what makes a command dangerous, as data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -8,7 +8,6 @@ from interlock.commands.programs import places
 from interlock.commands.shell import provenance
 from interlock.commands.shell.command import EffectKind
 from interlock.commands.values import addresses
-from interlock.errors import PolicyError
 from interlock.model.verdict import Decision, Severity
 from interlock.policy.actions.service_grammar import Grammar
 
@@ -112,25 +111,10 @@ class Pack(
         return self.head.id
 
 
-def pack_from_toml(name: str, text: str) -> Pack:
-    """Read one pack; every mistake in it is named at once."""
-    import tomllib  # noqa: PLC0415 - packs are compiled when Interlock is built
-
-    try:
-        pack = msgspec.convert(tomllib.loads(text), Pack)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise PolicyError([f"{name}: {error}"]) from error
-    complaints = [
-        f"{name}: rule `{rule.id}`: {problem}" for rule in pack.rules for problem in _problems(rule)
-    ]
-    seen: set[str] = set()
-    for rule in pack.rules:
-        if rule.id in seen:
-            complaints.append(f"{name}: rule `{rule.id}`: defined twice")
-        seen.add(rule.id)
-    if complaints:
-        raise PolicyError(complaints)
-    return pack
+def rule_problems(rules: Iterable[Rule]) -> Iterator[str]:
+    """Yield what is wrong with rules beyond the types of their fields."""
+    for rule in rules:
+        yield from (f"rule `{rule.id}`: {problem}" for problem in _problems(rule))
 
 
 def _problems(rule: Rule) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from interlock.errors import UnavailableError
+from interlock.model.access import Token
 from interlock.model.entrance import entrance
-from interlock.model.operator import Token
 from interlock.model.principal import Scope
 from interlock.server.access.sign_in import LINK_S
 from interlock.server.desk.endpoint import Call, Endpoint

@@ -10,8 +10,8 @@ from interlock import processes
 from interlock.errors import InputError, LedgerError, NotPermittedError
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.transaction import Transaction
+from interlock.model.access import NewOperator, Operator, Token
 from interlock.model.events import AccessRefused, CredentialGranted, CredentialRevoked
-from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import (
     SYSTEM,
     CredentialMethod,

@@ -11,7 +11,7 @@ import msgspec
 
 from interlock.commands.programs.places import PlaceList
 from interlock.commands.programs.program_tables import Program, Programs
-from interlock.policy.actions.rule_packs import Pack, pack_from_toml
+from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.document import Policy
 from interlock.secrets.credential_rules import CredentialPack, SecretRule
 from interlock.service.policies.rule_compiler import (
@@ -20,8 +20,10 @@ from interlock.service.policies.rule_compiler import (
     PACKAGE,
     POLICY,
     CompiledFile,
+    Document,
     checksum_of,
     documents_in,
+    file_of,
     rule_texts,
 )
 
@@ -71,10 +73,10 @@ def command_packs() -> tuple[Pack, ...]:
 
 def packs_with_examples() -> tuple[Pack, ...]:
     """Return the same packs with the examples that test them."""
-    return tuple(
-        pack_from_toml(f"{name}.toml", text.decode())
-        for name, text in rule_texts()["packs"].items()
-    )
+    from interlock.service.policies.builtin_files import pack_from_toml  # noqa: PLC0415 - most processes need no examples
+
+    packs = rule_texts()["packs"]
+    return tuple(pack_from_toml(file_of("packs", name), text) for name, text in packs.items())
 
 
 @cache
@@ -146,4 +148,33 @@ def builtin_tables() -> Tables:
         file = msgspec.msgpack.decode(compiled.read_bytes(), type=CompiledFile)
         if file.checksum == checksum_of(texts):
             return msgspec.msgpack.decode(file.tables, type=Tables)
-    return msgspec.convert(documents_in(texts), Tables)
+    return tables_from(documents_in(texts))
+
+
+def tables_from(documents: Mapping[str, Mapping[str, Document]]) -> Tables:
+    """Return the tables of the TOML files; raise RulesError for a file with a mistake."""
+    from interlock.service.policies import builtin_files  # noqa: PLC0415 - most processes read the compiled file
+
+    packs, secrets = documents["packs"], documents["secrets"]
+    known, policy = documents["programs"], documents[POLICY]
+    builtin_files.check_defaults(file_of(POLICY, "defaults"), policy["defaults"])
+    builtin_files.check_presets(file_of(POLICY, "presets"), policy["presets"], policy["defaults"])
+    return Tables(
+        packs={
+            name: builtin_files.pack_from_document(file_of("packs", name), document)
+            for name, document in packs.items()
+        },
+        secrets={
+            name: builtin_files.credentials_from_document(file_of("secrets", name), document)
+            for name, document in secrets.items()
+        },
+        programs=ProgramTables(
+            programs=builtin_files.convert_document(
+                file_of("programs", "programs"), known["programs"], dict[str, Program]
+            ),
+            places=builtin_files.places_from_document(
+                file_of("programs", "places"), known["places"]
+            ),
+        ),
+        policy=msgspec.convert(policy, PolicyTables),
+    )

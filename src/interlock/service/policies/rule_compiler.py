@@ -14,6 +14,8 @@ from typing import Final
 
 import msgspec
 
+from interlock.errors import RulesError
+
 COMPILED: Final = "builtin_rules.msgpack"
 PACKAGE: Final = Path(__file__).parents[2]
 """Where the package is: `importlib.resources` would load a dozen modules to say the same."""
@@ -65,13 +67,26 @@ def rule_texts(root: Path | None = None) -> dict[str, dict[str, bytes]]:
 
 def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, Document]]:
     """Return what the TOML files say, by kind and name."""
-    import tomllib  # noqa: PLC0415 - not needed where the compiled file counts
-
     return {
-        kind: {name: tomllib.loads(text.decode()) for name, text in named.items()}
+        kind: {name: document_from_toml(file_of(kind, name), text) for name, text in named.items()}
         for kind, named in texts.items()
         if kind != KEYS
     }
+
+
+def document_from_toml(file: str, text: bytes) -> Document:
+    """Return the tables of a file; raise RulesError if it is not TOML."""
+    import tomllib  # noqa: PLC0415 - not needed where the compiled file counts
+
+    try:
+        return tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RulesError([f"{file}: not valid TOML: {error}"]) from error
+
+
+def file_of(kind: str, name: str) -> str:
+    """Return the path of a TOML file, from the name of the package on."""
+    return f"interlock/{_FOLDERS[kind]}/{name}.toml"
 
 
 def checksum_of(texts: Mapping[str, Mapping[str, bytes]]) -> int:

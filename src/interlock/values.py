@@ -1,13 +1,14 @@
-"""What answers hold and what calls take, for annotations and for whoever looks closer.
+"""The types of what answers hold and calls take, for annotations and comparisons.
 
-    from interlock.types import StepReason, StopVeto
+    from interlock.values import StepReason, StopVeto
 
-Nothing here has to be imported to use Interlock: wherever a value of these is taken, a table or a
-text does, and every closed set is equal to its texts.
+Using Interlock does not require importing any of them: calls accept a table or a text instead,
+and every member of a closed set equals its text.
 """
 
 from __future__ import annotations
 
+from interlock.model.access import NewOperator, Operator, Token
 from interlock.model.action import Action
 from interlock.model.answers import ReviewOpening
 from interlock.model.approval import ApprovalState
@@ -24,7 +25,6 @@ from interlock.model.edit import (
 )
 from interlock.model.events import UndoKind, Undone
 from interlock.model.facts import Layer
-from interlock.model.operator import NewOperator, Operator, Token
 from interlock.model.principal import PrincipalKind, Scope
 from interlock.model.question_fields import ReviewFields, RunFields, Seen, VerdictFields
 from interlock.model.review import (

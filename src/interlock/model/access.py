@@ -1,4 +1,4 @@
-"""Whoever may decide, and what programs prove themselves with: as others are told of them."""
+"""Operators and tokens, as they are listed: without their secrets."""
 
 from __future__ import annotations
 

@@ -1,0 +1,224 @@
+"""A mistake in a built-in file is one sentence that names the file, the entry and the field."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from interlock.cli.call.exit_code import ExitCode
+from interlock.errors import InterlockError, RulesError
+from interlock.service.policies.builtin_rules import Tables, tables_from
+from interlock.service.policies.rule_compiler import documents_in, rule_texts
+
+_CODE = """
+import interlock
+try:
+    interlock.evaluate_command("ls")
+except interlock.InterlockError as error:
+    print(type(error).__name__, error)
+"""
+
+
+DOCUMENTS = documents_in(rule_texts())
+
+
+def _complaints(kind: str, name: str, old: str, new: str) -> tuple[str, ...]:
+    """Return what is said of a file in which one text stands in place of another."""
+    text = rule_texts()[kind][name].decode()
+    assert old in text
+    with pytest.raises(RulesError) as caught:
+        _read(kind, name, text.replace(old, new, 1).encode())
+    return caught.value.complaints
+
+
+def _read(kind: str, name: str, text: bytes) -> Tables:
+    """Read all files, one of them with another text."""
+    changed = documents_in({kind: {name: text}})
+    return tables_from({**DOCUMENTS, kind: {**DOCUMENTS[kind], **changed[kind]}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "old", "new", "told"),
+    [
+        pytest.param(
+            "packs",
+            "git",
+            'id = "notes-remove"',
+            'id = "notes-remove"\nverb = ["x"]',
+            "interlock/policy/actions/packs/git.toml: rule `notes-remove`:"
+            " unknown field `verb`: did you mean `verbs`? known fields: `id`, `reason`,",
+            id="unknown field of a rule",
+        ),
+        pytest.param(
+            "packs",
+            "git",
+            'verbs = ["notes remove", "notes prune"]',
+            'verbs = "notes remove"',
+            "interlock/policy/actions/packs/git.toml: rule `notes-remove`: `verbs`:"
+            ' `"notes remove"` is text; expected a list',
+            id="wrong type in a rule",
+        ),
+        pytest.param(
+            "packs",
+            "git",
+            'id = "notes-remove"',
+            'id = "lfs-prune"',
+            "interlock/policy/actions/packs/git.toml: rule `lfs-prune`: defined twice;",
+            id="duplicate rule",
+        ),
+        pytest.param(
+            "packs",
+            "vendor",
+            "[grammar]\n",
+            '[grammar]\nmachines = ["x"]\n',
+            "interlock/policy/actions/packs/vendor.toml: `grammar`:"
+            " unknown field `machines`: did you mean `machine`? known fields: `services`,",
+            id="unknown field of a grammar",
+        ),
+        pytest.param(
+            "secrets",
+            "ai",
+            'id = "openai-key"',
+            'id = "openai-key"\njugde = "x"',
+            "interlock/secrets/packs/ai.toml: rule `openai-key`:"
+            " unknown field `jugde`: did you mean `judge`? known fields: ",
+            id="unknown field of a credential",
+        ),
+        pytest.param(
+            "secrets",
+            "ai",
+            'id = "openai-key"\n',
+            "",
+            "interlock/secrets/packs/ai.toml: rule 1: the field `id` is missing: add it",
+            id="missing field of a credential",
+        ),
+        pytest.param(
+            "secrets",
+            "ai",
+            'id = "openai-key"',
+            'id = "anthropic-key"',
+            "interlock/secrets/packs/ai.toml: rule `anthropic-key`: defined twice;",
+            id="duplicate credential",
+        ),
+        pytest.param(
+            "programs",
+            "programs",
+            "isql = { sql = {} }",
+            "isql = { sql = { codes = [] } }",
+            "interlock/commands/programs/programs.toml: `isql`: `sql`:"
+            " unknown field `codes`: did you mean `code`? known fields: `code`, `files`,",
+            id="unknown field of a program",
+        ),
+        pytest.param(
+            "programs",
+            "programs",
+            "isql = { sql = {} }",
+            'isql = { shell = "posixx" }',
+            "interlock/commands/programs/programs.toml: `isql`: `shell`:"
+            ' `"posixx"` is unknown; did you mean `posix`?',
+            id="unknown word of a program",
+        ),
+        pytest.param(
+            "programs",
+            "programs",
+            "isql = { sql = {} }",
+            "isql = { sql = {} }\nisql = {}",
+            "interlock/commands/programs/programs.toml: not valid TOML:",
+            id="duplicate program",
+        ),
+        pytest.param(
+            "programs",
+            "places",
+            "[device]",
+            "[devise]",
+            "interlock/commands/programs/places.toml:"
+            " unknown place `devise`: did you mean `device`? known places: `root`,",
+            id="unknown place",
+        ),
+        pytest.param(
+            "policy",
+            "defaults",
+            "[destructive-ops]\n",
+            "[destructive-ops]\nenable = true\n",
+            "interlock/policy/config/defaults.toml: `destructive-ops`:"
+            " unknown field `enable`: did you mean `enabled`? known fields: ",
+            id="unknown default",
+        ),
+        pytest.param(
+            "policy",
+            "presets",
+            "diff-size.decision =",
+            "diff-size.decisions =",
+            "interlock/policy/config/presets.toml: `strict`: `diff-size`:"
+            " unknown field `decisions`: did you mean `decision`? known fields: ",
+            id="unknown key of a preset",
+        ),
+        pytest.param(
+            "policy",
+            "presets",
+            "wall-time-s =",
+            "wall-times =",
+            "interlock/policy/config/presets.toml: `strict`: `budgets.run`:"
+            " unknown limit `wall-times`: did you mean `wall-time-s`? known limits: `tokens`,",
+            id="unknown limit of a preset",
+        ),
+    ],
+)
+def test_a_mistake_is_named_by_its_file_its_entry_and_its_field(
+    kind: str, name: str, old: str, new: str, told: str
+) -> None:
+    (complaint,) = _complaints(kind, name, old, new)
+
+    assert complaint.startswith(told)
+    assert "\n" not in complaint
+
+
+@pytest.mark.parametrize("kind", ["packs", "secrets", "programs", "policy"])
+def test_a_file_that_is_no_toml_is_named_with_the_place(kind: str) -> None:
+    name = next(iter(DOCUMENTS[kind]))
+    told = rf"^interlock/[\w/-]+/{name}\.toml: not valid TOML: .*line 1"
+
+    with pytest.raises(RulesError, match=told):
+        documents_in({kind: {name: b"[pack\n"}})
+
+
+def test_every_mistake_of_a_file_is_named() -> None:
+    twice = _complaints("packs", "git", "\nreason = ", "\nraeson = ")
+
+    assert len(twice) == 2
+    assert "unknown field `raeson`: did you mean `reason`?" in twice[0]
+    assert twice[1].endswith("the field `reason` is missing: add it")
+
+
+def test_a_command_ends_with_one_line_and_a_program_gets_an_interlock_error(tmp_path: Path) -> None:
+    copy = tmp_path / "interlock"
+    shutil.copytree(str(files("interlock")), copy)
+    pack = copy / "policy" / "actions" / "packs" / "git.toml"
+    pack.write_text(pack.read_text().replace("\nreason = ", "\nraeson = 1\nreason = ", 1))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    asked = run("-m", "interlock", "check", "command", "git push")
+    called = run("-c", _CODE)
+
+    begins = "interlock/policy/actions/packs/git.toml: rule `"
+    assert asked.returncode == ExitCode.FAILED
+    assert asked.stdout == called.stderr == ""
+    assert asked.stderr.startswith(f"Error: {begins}")
+    assert asked.stderr.count("\n") == 1
+    assert issubclass(RulesError, InterlockError)
+    assert called.stdout.startswith(f"RulesError {begins}")
