@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -16,13 +14,13 @@ import msgspec
 import pytest
 
 import interlock
+from cli.asking import interlock_process
 from gates.policies import gates_with
 from interlock import Decision, Verdict
 from interlock.cli.text.machine_text import machine_text
 from interlock.service.policies.builtin_rules import packs_with_examples
 from interlock.service.policies.policy_files import default_policy
 from interlock.service.policies.rule_tests import pack_tests
-from patience import LONG_ENOUGH_S
 from secret_generator import from_template
 
 _FOLDER = Path(__file__).parent / "cases"
@@ -131,15 +129,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
     # Somewhere that is not there, and that no line of the corpus comes near.
     settings = {"INTERLOCK_CONFIG_HOME": str(Path.home() / ".nowhere")}
     inherited = {name: value for name, value in os.environ.items() if name != "INTERLOCK_POLICY"}
-    done = subprocess.run(
-        [sys.executable, "-m", "interlock", "check", "--jsonl"],
-        input=b"\n".join(_question(case) for case in _CASES),
-        capture_output=True,
-        cwd=folder,
-        env=inherited | settings,
-        check=True,
-        timeout=LONG_ENOUGH_S,
+    done = interlock_process(
+        *("check", "--jsonl"),
+        stdin=b"\n".join(_question(case) for case in _CASES),
+        folder=folder,
+        environment=inherited | settings,
     )
+    assert done.returncode == 0
     lines = (msgspec.json.decode(line, type=_Answer) for line in done.stdout.splitlines())
     return {answer.id: bytes(answer.findings) for answer in lines}
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +26,7 @@ from postgres_server import (
     running_postgres,
     shared_server_url,
 )
+from warm_python import PythonProcess, run_python
 
 # All of them need a server, some of them one of their own.
 pytestmark = pytest.mark.usefixtures("postgres_server_url")
@@ -58,7 +58,7 @@ def test_many_may_connect(postgres_url: str) -> None:
 
 def test_another_process_reaches_the_database_by_its_url(postgres_url: str) -> None:
     program = "import psycopg, sys; psycopg.connect(sys.argv[1]).close()"
-    subprocess.run([sys.executable, "-c", program, postgres_url], check=True)
+    assert run_python("-c", program, postgres_url).returncode == 0
 
 
 def test_a_database_is_dropped_although_somebody_is_connected(postgres_server_url: str) -> None:
@@ -115,15 +115,12 @@ def test_nothing_is_left_after_the_owner_and_its_group_were_ended(how: signal.Si
             print(server.url, flush=True)
             sys.stdin.read()
         """
-    with subprocess.Popen(
-        [sys.executable, "-c", dedent(program)],
-        cwd=TESTS,
+    with PythonProcess[str](
+        ["-c", dedent(program)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # Not measured: whoever is killed leaves half a file of measurements behind.
-        env={name: value for name, value in os.environ.items() if "COVERAGE" not in name},
     ) as owner:
         assert owner.stdout is not None
         url = owner.stdout.readline().strip()

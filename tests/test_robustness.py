@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 
 import msgspec
@@ -17,7 +15,7 @@ from interlock import Verdict, evaluate_command, evaluate_edit, evaluate_tool_us
 from interlock.model.action import CommandAction
 from interlock.service.policies.policy_files import default_policy
 from interlock.views.action_explanation import explain
-from patience import LONG_ENOUGH_S
+from warm_python import run_python
 
 _MEBIBYTE = 1 << 20
 _rounds = examples(100, soak=5_000)
@@ -126,9 +124,7 @@ for code in range(0x80, 0x110000, 0x3FF):
 
 
 def test_no_character_ends_the_process():
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], check=False, timeout=LONG_ENOUGH_S)
-
-    assert done.returncode == 0
+    assert run_python("-c", _PROGRAM).returncode == 0
 
 
 _NESTED = {

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import msgspec
 import pytest
 
+from cli.asking import interlock_process
 from interlock import evaluate_edit
 from interlock.cli.text.machine_text import machine_value
 from secret_packs import SCANNER, cases
@@ -40,14 +39,13 @@ def answers_of_the_command_line(tmp_path_factory: pytest.TempPathFactory) -> dic
     """Every case put to `interlock check --jsonl` as an edit, in one process."""
     folder = tmp_path_factory.mktemp("elsewhere")
     rows = [{"id": case.id, "path": "notes.txt", "content": case.text} for case in _CASES]
-    done = subprocess.run(
-        [sys.executable, "-m", "interlock", "check", "--jsonl"],
-        input=b"\n".join([msgspec.json.encode(row) for row in rows]) + b"\n",
-        capture_output=True,
-        cwd=folder,
-        env={**os.environ, "INTERLOCK_CONFIG_HOME": str(folder)},
-        check=True,
+    done = interlock_process(
+        *("check", "--jsonl"),
+        stdin=b"\n".join([msgspec.json.encode(row) for row in rows]) + b"\n",
+        folder=folder,
+        environment={**os.environ, "INTERLOCK_CONFIG_HOME": str(folder)},
     )
+    assert done.returncode == 0
     answers: list[dict[str, object]] = [
         msgspec.json.decode(line, type=dict[str, object]) for line in done.stdout.splitlines()
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.asking import interlock_process
 from interlock import hook_entry, load_policy
 from interlock.adapters.supervision.confinement import Confinement, Whereabouts, confinement
 from interlock.adapters.supervision.sandbox import (
@@ -132,15 +133,18 @@ def test_a_home_that_is_worked_in_keeps_our_own_files_back(tmp_path: Path) -> No
     _a_home(tmp_path)
     home = tmp_path / "home"
     environment = _environment(tmp_path)
-    once = [sys.executable, "-m", "interlock", "run", "--", "/bin/true"]
-    subprocess.run(once, cwd=home, env=environment, check=True, stdin=subprocess.DEVNULL)
+    once = interlock_process("run", "--", "/bin/true", folder=home, environment=environment)
+    assert once.returncode == 0
     files = [path for path in (home / ".local").rglob("*") if path.is_file()]
     files += [path for path in (home / ".config").rglob("*") if path.is_file()]
     tries = [f"cat {path}; rm -f {path}; echo x > {path}.new" for path in files]
     (home / "prisoner.sh").write_text("\n".join([*tries, "echo tried"]))
 
     ended = subprocess.run(
-        [*once[:4], "--sandbox", BUBBLEWRAP, "--", "sh", "prisoner.sh"],
+        [
+            *(sys.executable, "-m", "interlock", "run", "--sandbox", BUBBLEWRAP),
+            *("--", "sh", "prisoner.sh"),
+        ],
         cwd=home,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -178,14 +182,10 @@ def test_what_cannot_be_had_is_not_gone_without(tmp_path: Path) -> None:
     """Nothing is started, and the sentence says why."""
     workspace = _a_home(tmp_path)
 
-    ended = subprocess.run(
-        [sys.executable, "-m", "interlock", "run", "--sandbox", "bubblewrap", "--", "/bin/true"],
-        cwd=workspace,
-        env={**_environment(tmp_path), "PATH": str(tmp_path / "empty")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=LONG_ENOUGH_S,
-        check=False,
+    ended = interlock_process(
+        *("run", "--sandbox", "bubblewrap", "--", "/bin/true"),
+        folder=workspace,
+        environment={**_environment(tmp_path), "PATH": str(tmp_path / "empty")},
     )
 
     assert ended.returncode == 2
