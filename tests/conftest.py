@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import effort
+from gates.policies import gates_with
+from interlock.service.policies.policy_files import default_policy
 from postgres_ledger import be_another_ledger, make_ledger
 from postgres_server import (
     SKIPPED,
@@ -49,7 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Have no collection of garbage go through tens of thousands of tests again and again."""
+    """Prepare what every test shares, once and in the environment of the session.
+
+    A compiled policy knows the places of its process: one that is compiled by a test with a ledger
+    below /tmp would guard /tmp in all later tests. And no collection of garbage has to go through
+    tens of thousands of tests again and again.
+    """
+    default_policy()
+    gates_with("")
     gc.collect()
     gc.freeze()
 
