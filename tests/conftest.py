@@ -29,10 +29,13 @@ from postgres_server import (
 )
 from session_environment import session_environment
 from temporary_place import temporary_place
+from warm_python import warm_process
 
 pytest_plugins = ["forked_workers"]
 
 _FOLDER = pytest.StashKey[Path]()
+_FEW_COLLECTIONS = 10_000
+"""New objects between two collections of garbage: tests are short, and memory is plenty."""
 
 
 effort.load_profile()
@@ -50,17 +53,20 @@ def pytest_configure(config: pytest.Config) -> None:
     session.callback(drop_template, config.stash[_FOLDER])
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Prepare what every test shares, once and in the environment of the session.
 
     A compiled policy knows the places of its process: one that is compiled by a test with a ledger
     below /tmp would guard /tmp in all later tests. And no collection of garbage has to go through
     tens of thousands of tests again and again.
     """
+    if session.config.option.workers:
+        warm_process()
     default_policy()
     gates_with("")
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_FEW_COLLECTIONS)
 
 
 @pytest.fixture(scope="session")

@@ -95,7 +95,7 @@ class PythonProcess(subprocess.Popen[AnyStr]):
         self._channel, theirs = Pipe()
         with theirs:
             sent = [theirs.fileno(), *descriptors.values()]
-            socket.send_fds(_warm_process(), [b"fork"], sent)
+            socket.send_fds(warm_process(), [b"fork"], sent)
         self._channel.send(program)
         self.pid = self._channel.recv()
         self._child_created = True
@@ -152,8 +152,8 @@ class _Program(NamedTuple):
 
 
 @functools.cache
-def _warm_process() -> socket.socket:
-    """Start the process that forks; it ends with this one."""
+def warm_process() -> socket.socket:
+    """Start the process that forks; it ends with this one, and serves its forks as well."""
     line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     start = (
         f"import sys; sys.path.append({str(_TESTS)!r}); import warm_python;"

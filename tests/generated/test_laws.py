@@ -17,7 +17,7 @@ from generated.cases import CWD, decision
 from generated.rewrites import LONGER, SAME, WEAKER, Rewrite
 from interlock import Decision, evaluate_command
 
-_STEP: Final = rounds(short=40, soak=1)
+_STEP: Final = rounds(short=80, soak=1)
 """Every which line is tried in each way."""
 _FEW: Final = 20
 _CREDENTIAL: Final = "{{gen:"

@@ -30,8 +30,8 @@ from interlock.service.cycles.loop_chain import LoopChain
 from loop.loop_invariants import violations
 from loop.simulation import History
 
-_HISTORIES: Final = rounds(short=100, soak=10_000)
-_PARTS: Final = 10
+_HISTORIES: Final = rounds(short=50, soak=10_000)
+_PARTS: Final = 5
 _IN_FILES: Final = rounds(short=8, soak=300)
 _MOST: Final = 120
 """Within so many histories a broken rail is found."""

@@ -231,13 +231,13 @@ class _Points:
     def _caught(self, kinds: Counter[tuple[bool, TurnEnd]], points: Mapping[str, int]) -> int:
         """Return how many of the first part are caught where the promise is kept."""
         self.tries += 1
-        threshold = _threshold(kinds, points, self._search)
-        return _count(kinds, points, threshold, is_done=False)
+        scores = _scores(kinds, points)
+        return _count(scores, _threshold(scores, self._search), is_done=False)
 
     def _is_proven(self, points: Mapping[str, int], best: Mapping[str, int]) -> bool:
         """Whether they catch more on the part that they were not searched on."""
         kinds = _kinds(self.second)
-        before, after = (_threshold(kinds, each, self._search) for each in (points, best))
+        before, after = (_threshold(_scores(kinds, each), self._search) for each in (points, best))
         more = fewer = 0
         for (is_done, end), count in kinds.items():
             was, now = end.score(points) >= before, end.score(best) >= after
@@ -269,26 +269,30 @@ def _touch(
     return -done, -sum(abs(after[name] - before[name]) for name in before)
 
 
-def _threshold(
-    kinds: Counter[tuple[bool, TurnEnd]], points: Mapping[str, int], search: Search
-) -> int:
+def _scores(
+    kinds: Counter[tuple[bool, TurnEnd]], points: Mapping[str, int]
+) -> Counter[tuple[bool, int]]:
+    """Count ends by whether they are done and by their score."""
+    scores = Counter[tuple[bool, int]]()
+    for (is_done, end), count in kinds.items():
+        scores[is_done, end.score(points)] += count
+    return scores
+
+
+def _threshold(scores: Counter[tuple[bool, int]], search: Search) -> int:
     """Return the lowest threshold that keeps the promise; one above all where none does."""
-    done = sum(count for (is_done, _), count in kinds.items() if is_done)
+    done = sum(count for (is_done, _), count in scores.items() if is_done)
     allowed = most_allowed(done, search.promise)
-    steps = {score for _, end in kinds if search.least <= (score := end.score(points)) < _MOST}
+    steps = {score for _, score in scores if search.least <= score < _MOST}
     lowest = _MOST
     for threshold in sorted(steps, reverse=True):
-        if _count(kinds, points, threshold, is_done=True) > allowed:
+        if _count(scores, threshold, is_done=True) > allowed:
             break
         lowest = threshold
     return lowest
 
 
-def _count(
-    kinds: Counter[tuple[bool, TurnEnd]], points: Mapping[str, int], least: int, *, is_done: bool
-) -> int:
+def _count(scores: Counter[tuple[bool, int]], least: int, *, is_done: bool) -> int:
     return sum(
-        count
-        for (done, end), count in kinds.items()
-        if done is is_done and end.score(points) >= least
+        count for (done, score), count in scores.items() if done is is_done and score >= least
     )
