@@ -54,7 +54,7 @@ def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--rootdir", ".", "-p", "no:cacheprovider", *arguments],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env=os.environ | {"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
