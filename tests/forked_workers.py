@@ -167,7 +167,7 @@ def _work(session: pytest.Session, line: Connection, inherited: Iterable[Connect
         each.close()
     _own_what_is_per_process(session.config)
     session.config.pluginmanager.register(_Reporter(session.config, line))
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, ConnectionError):
         try:
             for item, following in _pairs(session.items, _received(line)):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
