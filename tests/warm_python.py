@@ -354,7 +354,7 @@ def _stream_like(ours: TextIOWrapper, number: int) -> TextIOWrapper:
 def _place_descriptors(received: Sequence[int], numbers: Sequence[int]) -> None:
     """Give each descriptor its number; until then they are kept above all of these."""
     waiting = [fcntl.fcntl(each, fcntl.F_DUPFD, max(numbers) + 1) for each in received]
-    for each in received:
+    for each in set(received):
         os.close(each)
     for each, number in zip(waiting, numbers, strict=True):
         os.dup2(each, number)

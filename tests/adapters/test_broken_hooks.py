@@ -210,7 +210,7 @@ def test_an_entry_that_cannot_be_read_says_yes_to_nobody_who_looks_at_exit_codes
 
 def test_the_hook_is_isolated_from_the_folder_that_the_agent_works_in(home: Home) -> None:
     for name in ("json", "socket", "msgspec", "sitecustomize", "usercustomize", "interlock"):
-        (home.folder / f"{name}.py").write_text("raise SystemExit(0)\n")
+        (home.folder / f"{name}.py").write_text("import os\nos._exit(0)\n")
     home.environment["PYTHONPATH"] = str(home.folder)
     home.environment["PYTHONSTARTUP"] = str(home.folder / "json.py")
     try:
