@@ -94,8 +94,8 @@ class Home:
             "cwd": self.folder,
         }
         if as_fork:
-            return PythonProcess(["-c", _FORK, self._mark, before, entry, *args], **options)
-        return subprocess.Popen([sys.executable, "-I", "-S", entry, *args], **options)
+            return PythonProcess[bytes](["-c", _FORK, self._mark, before, entry, *args], **options)
+        return subprocess.Popen[bytes]([sys.executable, "-I", "-S", entry, *args], **options)
 
     @contextmanager
     def served(self) -> Generator[subprocess.Popen[bytes]]:
