@@ -13,6 +13,7 @@ import gc
 import importlib
 import inspect
 import os
+import posix
 import runpy
 import select
 import signal
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
@@ -28,7 +30,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType
-from typing import Any, AnyStr, Final, NamedTuple
+from typing import Any, AnyStr, Final, NamedTuple, NoReturn
 
 from patience import LONG_ENOUGH_S
 
@@ -77,24 +79,11 @@ class PythonProcess(subprocess.Popen[AnyStr]):
 
     def _execute_child(self, *given: Any) -> None:
         options = dict(zip(_OPTIONS, given, strict=True))
-        unsupported = ("executable", "preexec_fn", "shell", "gid", "gids", "uid")
-        assert not any(options[each] for each in unsupported), f"supports none of {unsupported}"
-        assert options["umask"] < 0, "supports no umask"
-        inherited = {0: options["p2cread"], 1: options["c2pwrite"], 2: options["errwrite"]}
-        descriptors = {to: to if end < 0 else end for to, end in inherited.items()}
-        descriptors |= {each: each for each in options["pass_fds"]}
-        program = _Program(
-            arguments=[os.fsdecode(each) for each in options["args"]],
-            environment=dict(os.environ if options["env"] is None else options["env"]),
-            folder=os.fsdecode(options["cwd"] or Path.cwd()),
-            descriptors=list(descriptors),
-            has_own_session=options["start_new_session"],
-            process_group=options["process_group"],
-        )
+        program, descriptors = _program_of(options)
         self._exit_lock = threading.Lock()
         self._channel, theirs = Pipe()
         with theirs:
-            sent = [theirs.fileno(), *descriptors.values()]
+            sent = [theirs.fileno(), *descriptors]
             socket.send_fds(warm_process(), [b"fork"], sent)
         self._channel.send(program)
         self.pid = self._channel.recv()
@@ -151,6 +140,25 @@ class _Program(NamedTuple):
     process_group: int
 
 
+def _program_of(options: Mapping[str, Any]) -> tuple[_Program, Sequence[int]]:
+    """Return what a `Popen` is to run, and the descriptors that go with it."""
+    unsupported = ("executable", "preexec_fn", "shell", "gid", "gids", "uid")
+    assert not any(options[each] for each in unsupported), f"supports none of {unsupported}"
+    assert options["umask"] < 0, "supports no umask"
+    inherited = {0: options["p2cread"], 1: options["c2pwrite"], 2: options["errwrite"]}
+    descriptors = {to: to if end < 0 else end for to, end in inherited.items()}
+    descriptors |= {each: each for each in options["pass_fds"]}
+    program = _Program(
+        arguments=[os.fsdecode(each) for each in options["args"]],
+        environment=dict(os.environ if options["env"] is None else options["env"]),
+        folder=os.fsdecode(options["cwd"] or Path.cwd()),
+        descriptors=list(descriptors),
+        has_own_session=options["start_new_session"],
+        process_group=options["process_group"],
+    )
+    return program, list(descriptors.values())
+
+
 @functools.cache
 def warm_process() -> socket.socket:
     """Start the process that forks; it ends with this one, and serves its forks as well."""
@@ -194,13 +202,73 @@ def serve(descriptor: int) -> None:
     child = _next_child(socket.socket(fileno=descriptor))
     if child is None:
         return
+    channel, descriptors = child
+    with channel:
+        program: _Program = channel.recv()
     try:
-        _be_program(*child)
+        _be_program(program, descriptors)
         exit_codes.append(0)
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
             exit_codes.append((leaving.code or 0) & 0xFF)
         raise
+
+
+def fork_pythons() -> None:
+    """In a program of ours: have each Python that it starts be a fork of it as well."""
+
+    def execute_child(process: subprocess.Popen[bytes], *given: Any) -> None:
+        options = dict(zip(_OPTIONS, given, strict=True))
+        process.pid = _forked(*_program_of(options))
+        process._child_created = True  # pyright: ignore[reportAttributeAccessIssue]
+        process._close_pipe_fds(*(options[each] for each in _PIPES))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - the same
+
+    def spawn(
+        _: str,
+        command: Sequence[str],
+        environment: Mapping[bytes, bytes],
+        *,
+        file_actions: Sequence[tuple[int, ...]],
+    ) -> int:
+        ends = [0, 1, 2]
+        for action, end, *to in file_actions:
+            if action == os.POSIX_SPAWN_DUP2:
+                ends[to[0]] = end
+        told = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
+        program = _Program(command, told, str(Path.cwd()), [0, 1, 2], False, -1)
+        return _forked(program, ends)
+
+    subprocess.Popen._execute_child = execute_child  # pyright: ignore[reportAttributeAccessIssue]
+    posix.posix_spawn = spawn  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _forked(program: _Program, descriptors: Sequence[int]) -> int:
+    """Return in this process, with the id of the one that runs the program."""
+    interpreter, *arguments = program.arguments
+    assert interpreter == sys.executable, f"{interpreter} is no Python of ours"
+    while arguments[0] in ("-I", "-S"):
+        del arguments[0]
+    pid = os.fork()
+    if pid == 0:
+        _be_program_to_the_end(program._replace(arguments=arguments), descriptors)
+    return pid
+
+
+def _be_program_to_the_end(program: _Program, descriptors: Sequence[int]) -> NoReturn:
+    code = 1
+    try:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        _be_program(program, descriptors)
+        code = 0
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BaseException:  # noqa: BLE001 - nothing of what started it goes on in here
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def _load_everything() -> None:
@@ -246,10 +314,9 @@ def _next_child(line: socket.socket) -> tuple[Connection, Sequence[int]] | None:
                 living[os.pidfd_open(pid)] = pid, channel
 
 
-def _be_program(channel: Connection, received: Sequence[int]) -> None:
-    with channel:
-        program: _Program = channel.recv()
+def _be_program(program: _Program, received: Sequence[int]) -> None:
     _place_descriptors(received, program.descriptors)
+    os.closerange(max(program.descriptors) + 1, os.sysconf("SC_OPEN_MAX"))
     if program.has_own_session:
         os.setsid()
     if program.process_group >= 0:
@@ -287,7 +354,7 @@ def _stream_like(ours: TextIOWrapper, number: int) -> TextIOWrapper:
 def _place_descriptors(received: Sequence[int], numbers: Sequence[int]) -> None:
     """Give each descriptor its number; until then they are kept above all of these."""
     waiting = [fcntl.fcntl(each, fcntl.F_DUPFD, max(numbers) + 1) for each in received]
-    for each in received:
+    for each in set(received):
         os.close(each)
     for each, number in zip(waiting, numbers, strict=True):
         os.dup2(each, number)

@@ -6,11 +6,8 @@ And no agent is kept from ending. The clients are those of `client_readings`.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -36,21 +33,15 @@ def hooks(
     payloads: Mapping[str, object],
     *args: str,
     entry: str = ENTRY,
-    before: Callable[[], None] | None = None,
+    as_fork: bool = False,
+    before: str = "",
     middle: Callable[[], None] | None = None,
 ) -> dict[str, Ended]:
     """Run the hooks of all clients at once, each to its end."""
-    begun: dict[str, subprocess.Popen[bytes]] = {}
-    for client in payloads:
-        begun[client] = subprocess.Popen(
-            [sys.executable, "-I", "-S", entry, client, *args],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=home.environment,
-            cwd=home.folder,
-            preexec_fn=before,  # noqa: PLW1509 - no thread of a test starts one
-        )
+    begun = {
+        client: home.started(client, *args, entry=entry, as_fork=as_fork, before=before)
+        for client in payloads
+    }
     for client, process in begun.items():
         given = payloads[client]
         assert process.stdin is not None
@@ -93,13 +84,13 @@ def test_a_server_that_answers_stops_it_in_the_words_of_each(home: Home) -> None
 
 
 def test_no_server(home: Home) -> None:
-    check_nothing_runs(hooks(home, CALLS))
+    check_nothing_runs(hooks(home, CALLS, as_fork=True))
 
 
 def test_no_server_and_none_can_begin(home: Home) -> None:
     (home.folder / "interlock").write_text("")
 
-    check_nothing_runs(hooks(home, CALLS))
+    check_nothing_runs(hooks(home, CALLS, as_fork=True))
 
 
 @contextmanager
@@ -137,7 +128,7 @@ def test_an_answer_that_is_cut_off(home: Home, said: bytes) -> None:
             # From here on a server of our own may stand there.
             Path(home.place).unlink(missing_ok=True)
 
-        refused = hooks(home, CALLS, middle=cut)
+        refused = hooks(home, CALLS, as_fork=True, middle=cut)
 
     check_nothing_runs(refused)
 
@@ -146,7 +137,7 @@ def test_a_server_that_is_killed_in_the_middle(home: Home) -> None:
     with home.served() as server:
         hooks(home, {"codex": call("codex", "ls")})
         server.send_signal(signal.SIGSTOP)
-        refused = hooks(home, CALLS, middle=server.kill)
+        refused = hooks(home, CALLS, as_fork=True, middle=server.kill)
 
     check_nothing_runs(refused)
 
@@ -159,8 +150,8 @@ def test_a_ledger_that_is_locked(home: Home) -> None:
     connection = apsw.Connection(str(home.folder / "state" / "interlock" / "ledger.db"))
     try:
         connection.execute("BEGIN EXCLUSIVE")
-        refused = hooks(home, CALLS, "--deadline=3")
-        ends = hooks(home, STOPS, "stop", "--deadline=3")
+        refused = hooks(home, CALLS, "--deadline=3", as_fork=True)
+        ends = hooks(home, STOPS, "stop", "--deadline=3", as_fork=True)
     finally:
         connection.close()
 
@@ -168,25 +159,26 @@ def test_a_ledger_that_is_locked(home: Home) -> None:
     check_all_may_end(ends)
 
 
-def _no_room() -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+_NO_ROOM = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
 
 
 def test_a_disk_that_is_full(home: Home) -> None:
-    refused = hooks(home, CALLS, before=_no_room)
-    ends = hooks(home, STOPS, "stop", before=_no_room)
+    refused = hooks(home, CALLS, as_fork=True, before=_NO_ROOM)
+    ends = hooks(home, STOPS, "stop", as_fork=True, before=_NO_ROOM)
 
     check_nothing_runs(refused)
     check_all_may_end(ends)
 
 
-def _no_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+_NO_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))"
 
 
 def test_no_room_for_another_open_file(home: Home) -> None:
-    check_nothing_runs(hooks(home, CALLS, before=_no_memory))
+    check_nothing_runs(hooks(home, CALLS, as_fork=True, before=_NO_FILES))
 
 
 def test_a_payload_that_is_none(home: Home) -> None:
@@ -218,10 +210,12 @@ def test_an_entry_that_cannot_be_read_says_yes_to_nobody_who_looks_at_exit_codes
 
 def test_the_hook_is_isolated_from_the_folder_that_the_agent_works_in(home: Home) -> None:
     for name in ("json", "socket", "msgspec", "sitecustomize", "usercustomize", "interlock"):
-        (home.folder / f"{name}.py").write_text("raise SystemExit(0)\n")
+        (home.folder / f"{name}.py").write_text("import os\nos._exit(0)\n")
     home.environment["PYTHONPATH"] = str(home.folder)
     home.environment["PYTHONSTARTUP"] = str(home.folder / "json.py")
     try:
+        # The first one is answered by itself, or by the server that it starts: as all others are.
+        check_nothing_runs(hooks(home, {"codex": CALLS["codex"]}))
         check_nothing_runs(hooks(home, CALLS))
     finally:
         del home.environment["PYTHONPATH"]

@@ -7,9 +7,8 @@ import http.client
 import os
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from interlock.server.server_process import ServerOptions, ServerProcess
 from interlock.service.whereabouts import Listening
 from interlock.settings import ServerPlaces
 from service.ledgers import operator_of
+from warm_python import PythonProcess
 
 PATIENCE_S = 120.0
 """For what hangs; a busy machine is no reason to fail."""
@@ -253,12 +253,8 @@ def serving_apart(
     folder: Path, *args: str, environment: Mapping[str, str] | None = None
 ) -> Generator[ServedProcess]:
     """Run `interlock serve` over the ledger of a folder, until the end or until it is killed."""
-    command: Sequence[str] = (
-        *(sys.executable, "-m", "interlock", "serve", "--port", "0", "--json"),
-        *args,
-    )
-    with subprocess.Popen(
-        command,
+    with PythonProcess[bytes](
+        ["-m", "interlock", "serve", "--port", "0", "--json", *args],
         env={**environment_in(folder), **(environment or {})},
         cwd=folder,
         stdout=subprocess.PIPE,

@@ -20,8 +20,9 @@ import pytest
 from interlock.server.server_process import ServerOptions, only_server
 from interlock.service.whereabouts import running_server
 from interlock.settings import ServerPlaces
+from warm_python import PythonProcess
 
-CALL = (sys.executable, "-I", "-m", "interlock", "serve", "--demo", "--port", "0", "--json")
+CALL = ("-m", "interlock", "serve", "--demo", "--port", "0", "--json")
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def home() -> Generator[dict[str, str]]:
 
 @pytest.fixture
 def first(home: dict[str, str]) -> Generator[dict[str, Any]]:
-    with subprocess.Popen(CALL, env=home, stdout=subprocess.PIPE) as process:
+    with PythonProcess[bytes](CALL, env=home, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             yield json.loads(process.stdout.readline())
@@ -57,7 +58,7 @@ def opened(link: str) -> tuple[int, str]:
 
 
 def test_started_once_more_it_prints_another_link(home: dict[str, str], first: dict[str, Any]):
-    again = subprocess.run(CALL, env=home, check=True, capture_output=True)
+    again = subprocess.run([sys.executable, "-I", *CALL], env=home, check=True, capture_output=True)
     second = json.loads(again.stdout)
 
     assert (second["pid"], second["is_demo"]) == (first["pid"], True)
@@ -75,7 +76,7 @@ def test_it_says_what_comes_next_in_words_that_can_be_typed(
     path = f"{programs}:/usr/bin:/bin" if is_on_the_path else "/usr/bin:/bin"
     folder = programs.parents[1]
 
-    with subprocess.Popen(
+    with PythonProcess[bytes](
         CALL, env={**home, "PATH": path}, cwd=folder, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None

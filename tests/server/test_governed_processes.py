@@ -12,6 +12,7 @@ import pytest
 from interlock import Interlock
 from server.served import PATIENCE_S, ServedProcess, environment_in, serving_apart
 from service.ledgers import operator_of
+from warm_python import run_python
 
 AGENT = """\
 import http.client, json, os, socket, subprocess, sys
@@ -76,11 +77,9 @@ def test_a_process_below_a_run_decides_nothing(tmp_path: Path, door: str, depth:
 
         assert [status for status, _ in told] == [403] * 5
         assert all("was started by run" in str(each["detail"]) for _, each in told)
-        free = subprocess.run(
-            asking(server, door, token, depth),
-            capture_output=True,
-            check=True,
-            env={**environment_in(tmp_path), "AGENT": AGENT},
+        free = run_python(
+            *asking(server, door, token, depth)[1:],
+            environment={**environment_in(tmp_path), "AGENT": AGENT},
         )
     statuses = [status for status, _ in msgspec.json.decode(free.stdout)]
     assert statuses == [200, 200, 201, 201, 200]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from interlock import hook_asker, load_policy, settings
 from server.hook_process import Home, home, sessions
 from service.ledgers import CHEAP, PASSPHRASE
+from warm_python import PythonProcess
 
 __all__ = ["home"]
 
@@ -54,10 +55,12 @@ def test_without_a_server_one_is_started_that_answers_from_then_on(home: Home) -
 
 
 def test_a_server_that_hooks_started_makes_room_for_one_with_a_console(home: Home) -> None:
-    home.hook(HARMLESS)
+    home.hook(HARMLESS, as_fork=True)
     started = home.running()
-    command = [sys.executable, "-I", "-m", "interlock", "serve", "--port=0", "--json"]
-    with subprocess.Popen(command, env=home.environment, stdout=subprocess.PIPE, cwd="/") as server:
+    words = ["-m", "interlock", "serve", "--port=0", "--json"]
+    with PythonProcess[bytes](
+        words, env=home.environment, stdout=subprocess.PIPE, cwd="/"
+    ) as server:
         assert server.stdout is not None
         told = msgspec.json.decode(server.stdout.readline())
         refused = home.hook(DANGEROUS)
@@ -140,7 +143,8 @@ def test_what_is_looser_waits_and_what_counts_goes_on_counting(
     def codes(session: str) -> list[int]:
         asked = ("ls", "id", "pwd")
         actions = [{"action": {"command": line}, "key": line} for line in asked]
-        return [home.hook({"session": session, **each}).returncode for each in actions]
+        told = [{"session": session, **each} for each in actions]
+        return [home.hook(each, as_fork=not is_served).returncode for each in told]
 
     with home.served() if is_served else contextlib.nullcontext():
         held = codes("s1")
@@ -191,7 +195,7 @@ def test_a_server_that_is_killed_costs_no_answer(home: Home) -> None:
     with home.served() as server:
         home.hook(HARMLESS)
         server.send_signal(signal.SIGSTOP)
-        asked = home.begun(DANGEROUS)
+        asked = home.begun(DANGEROUS, as_fork=True)
         server.kill()
         said, _ = asked.communicate()
 
@@ -205,7 +209,7 @@ def test_an_answer_that_is_none_is_not_believed(home: Home, said: bytes) -> None
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(home.place)
         listening.listen()
-        asked = home.begun(DANGEROUS)
+        asked = home.begun(DANGEROUS, as_fork=True)
         connection, _ = listening.accept()
         with connection:
             connection.recv(65536)

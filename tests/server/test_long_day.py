@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -20,6 +19,7 @@ import msgspec
 import pytest
 
 from server.served import PATIENCE_S, Client, listening
+from warm_python import PythonProcess
 
 IS_SOAK = os.environ.get("INTERLOCK_SOAK") is not None
 AGENTS = 50 if IS_SOAK else 6
@@ -35,8 +35,8 @@ _WAL_MOST = 64 * 2**20
 @contextmanager
 def _server(folder: Path) -> Generator[tuple[subprocess.Popen[bytes], Client]]:
     script = Path(__file__).with_name("fast_day_server.py")
-    command = [sys.executable, str(script), str(folder), str(SPEED)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+    words = [str(script), str(folder), str(SPEED)]
+    with PythonProcess[bytes](words, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
