@@ -15,8 +15,8 @@ UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo build/uv/bin/uv)
 # What is compiled when it is installed: rules, tables, the default policy.
 RULES := $(shell find src/interlock -name '*.toml') $(wildcard src/interlock/policy/config/*.py)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Many tests wait for processes that they started: two more keep the cores busy meanwhile.
-WORKERS := $(shell expr $(CORES) + 2)
+# Many tests wait for a disk or for processes that they started: four more keep the cores busy.
+WORKERS := $(shell expr $(CORES) + 4)
 
 # Whoever may install packages does; everybody else is told how.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
@@ -80,13 +80,17 @@ build/uv/bin/uv: constraints.txt
 test: $(STAMP) browser  ## Run every check and every test
 	@$(MAKE) --no-print-directory --jobs=$(CORES) lint types suite
 
+# The first one has no window to draw, which takes a third less time.
+BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome
+
 # The tests of the console look at it in a real browser, those of sandboxes try to get out of them.
 browser:
 	@command -v bwrap >/dev/null \
 		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; } \
 		|| echo "no bubblewrap: its tests are skipped; install it with 'apt-get install bubblewrap'"
-	@command -v chromium chromium-browser google-chrome >/dev/null \
-		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends chromium >/dev/null; } \
+	@command -v $(BROWSERS) >/dev/null \
+		|| { $(AS_ROOT) apt-get -qq update && for each in $(wordlist 1,2,$(BROWSERS)); do \
+			$(AS_ROOT) apt-get -qq install -y --no-install-recommends $$each >/dev/null && break; done; } \
 		|| echo "no browser: its tests are skipped; install one with 'apt-get install chromium'"
 
 # The documentation is built by a test.

@@ -21,7 +21,7 @@ PATIENCE_MS = 60_000
 """For what hangs; a busy machine is no reason to fail."""
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
-_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+_PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 class Desktop(NamedTuple):
@@ -111,7 +111,14 @@ def desktop(
     context = fresh(browser, phone=phone, scheme=scheme, script=script)
     complaints: list[str] = []
     page = context.new_page()
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on(
+        "console",
+        lambda said: (
+            complaints.append(f"{said.text} {said.location} {page.url}")
+            if said.type == "error"
+            else None
+        ),
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     try:
         yield Desktop(page, served.listening.url or "", complaints)
