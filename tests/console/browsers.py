@@ -92,6 +92,7 @@ def fresh(
     context = browser.new_context(
         viewport=PHONE if phone else WIDE,  # pyright: ignore[reportArgumentType] - a size is a size
         color_scheme=scheme,  # pyright: ignore[reportArgumentType] - one of two words
+        reduced_motion="reduce",  # drawing sixty frames a second keeps a core busy
         java_script_enabled=script,
     )
     context.set_default_timeout(PATIENCE_MS)
