@@ -18,6 +18,7 @@ from itertools import groupby
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -261,9 +262,11 @@ def _own_what_is_per_process(config: pytest.Config) -> None:
         capture.read_global_capture()
         capture.stop_global_capturing()
         capture.start_global_capturing()
-    factory: Any = config._tmp_path_factory  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - pytest has no public name for it
-    given, factory._given_basetemp = factory._given_basetemp, None
-    if given is not None:  # pytest empties the one it is given, under the feet of the others
+    given: Path | None = None
+    if (factory := vars(config).get("_tmp_path_factory")) is not None:
+        # pytest empties the folder it is given, under the feet of the others.
+        given, factory._given_basetemp = factory._given_basetemp, None
+    if given is not None:
         given.mkdir(parents=True, exist_ok=True)
     os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="w", dir=given)
 
