@@ -7,7 +7,9 @@ collected tests, the imported modules and their memory.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import traceback
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,9 +18,12 @@ from itertools import groupby
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
-from typing import Any, Final
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple, NoReturn
 
 import pytest
+from _pytest._io import TerminalWriter
 
 _FORK: Final = get_context("fork")
 _MAX_BATCH: Final = 60
@@ -37,6 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Take over the loop that runs the tests where workers were asked for."""
     if workers := config.getoption("workers"):
+        if workers < 0:
+            raise pytest.UsageError(f"--workers takes a number of processes, not {workers}")
         config.pluginmanager.register(_ForkedWorkers(workers))
 
 
@@ -57,6 +64,7 @@ class _ForkedWorkers:
         if terminal is not None:
             terminal.showfspath = False  # the files of several workers would alternate
         self._batches.extend(_batches(session.items))
+        ended_by = signal.signal(signal.SIGTERM, self._interrupt)
         try:
             for _ in range(min(self._count, len(self._batches))):
                 self._start_worker(session)
@@ -69,9 +77,15 @@ class _ForkedWorkers:
                 if session.shouldstop:
                     raise session.Interrupted(session.shouldstop)
         finally:
-            for worker in self._workers.values():
-                worker.end()
+            _end(list(self._workers.values()))
+            signal.signal(signal.SIGTERM, ended_by)
         return True
+
+    def _interrupt(self, *_: object) -> NoReturn:
+        """Be interrupted by what ends a job as by Ctrl-C, which reaches the workers as well."""
+        for worker in self._workers.values():
+            signal.pidfd_send_signal(worker.end, signal.SIGINT)
+        raise KeyboardInterrupt
 
     def _start_worker(self, session: pytest.Session) -> None:
         ends: Any = connection.Pipe()
@@ -94,11 +108,15 @@ class _ForkedWorkers:
         if message is None:
             batch = self._batches.popleft() if self._batches else []
             worker.unfinished.extend(batch)
-            line.send(batch)
+            worker.is_dismissed = not batch
+            with suppress(BrokenPipeError):  # it has died since: the next message is its end
+                line.send(batch)
             return
-        if isinstance(message, warnings.WarningMessage):
-            fields = {"warning_message": message, "when": "runtest", "nodeid": "", "location": None}
-            session.config.hook.pytest_warning_recorded.call_historic(kwargs=fields)
+        if isinstance(message, _Warning):
+            session.config.hook.pytest_warning_recorded.call_historic(kwargs=message.fields())
+            return
+        if isinstance(message, str):
+            worker.last_words = message
             return
         report: Any = session.config.hook.pytest_report_from_serializable(
             config=session.config, data=message
@@ -109,24 +127,30 @@ class _ForkedWorkers:
             session.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _bury(self, session: pytest.Session, worker: _Worker) -> None:
-        """Fail the test in which a worker died; a new one takes over what it left."""
-        worker.process.join()
-        if not worker.unfinished:
+        """Report a worker that died and the test it was at; a new one takes over what it left."""
+        _end([worker])
+        code = worker.process.exitcode
+        if worker.is_dismissed and not worker.unfinished and code == 0:
             return
-        item = session.items[worker.unfinished.popleft()]
+        place: tuple[str, int | None, str] = ("", None, "a worker process")
+        nodeid = place[2]
+        if worker.unfinished:
+            item = session.items[worker.unfinished.popleft()]
+            nodeid, place = item.nodeid, item.location
+            # A worker that never had a test is not replaced: the next one would die as well.
+            if worker.unfinished:
+                self._batches.append(list(worker.unfinished))
+            if self._batches:
+                self._start_worker(session)
         report = pytest.TestReport(
-            nodeid=item.nodeid,
-            location=item.location,
+            nodeid=nodeid,
+            location=place,
             keywords={},
             outcome="failed",
-            longrepr=f"the worker process died with exit code {worker.process.exitcode}",
-            when="call",
+            longrepr=worker.last_words or f"the worker process died with exit code {code}",
+            when="call" if nodeid != place[2] else "teardown",
         )
         session.config.hook.pytest_runtest_logreport(report=report)
-        if worker.unfinished:
-            self._batches.append(list(worker.unfinished))
-        if self._batches:
-            self._start_worker(session)
 
 
 class _Worker:
@@ -134,15 +158,46 @@ class _Worker:
 
     def __init__(self, process: ForkProcess, line: Connection) -> None:
         self.process = process
+        self.line = line
+        # What `join` waits for is open in the processes that a test forked as well.
+        self.end = os.pidfd_open(process.pid or 0)
         self.unfinished: deque[int] = deque()
-        self._line = line
+        self.is_dismissed = False
+        self.last_words = ""
 
-    def end(self) -> None:
-        """Have it tear down what it set up, and end it if it does not."""
-        self._line.close()
-        self.process.join(_EXIT_TIMEOUT_SECONDS)
-        self.process.kill()
-        self.process.join()
+
+def _end(workers: Sequence[_Worker]) -> None:
+    """Have them tear down what they set up, and end those that do not."""
+    for each in workers:
+        each.line.close()
+    try:
+        for each in workers:
+            if not connection.wait([each.end], _EXIT_TIMEOUT_SECONDS):
+                each.last_words = f"the worker process did not end in {_EXIT_TIMEOUT_SECONDS} s"
+    finally:
+        for each in workers:
+            each.process.kill()
+            each.process.join()
+            os.close(each.end)
+
+
+class _Warning(NamedTuple):
+    """A warning without its object, which need not survive being sent."""
+
+    message: str
+    category: str
+    filename: str
+    line_number: int
+    when: str
+    nodeid: str
+    location: tuple[str, int, str] | None
+
+    def fields(self) -> dict[str, object]:
+        """Return what pytest's hook takes."""
+        category = type(self.category, (Warning,), {})
+        warning = warnings.WarningMessage(self.message, category, self.filename, self.line_number)
+        fields = {"when": self.when, "nodeid": self.nodeid, "location": self.location}
+        return {"warning_message": warning, **fields}
 
 
 class _Reporter:
@@ -153,37 +208,67 @@ class _Reporter:
         self._line = line
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._line.closed:
+            os._exit(1)  # a process that a test forked, and that left the test
         self._line.send(
             self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         )
 
-    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
-        self._line.send(warning_message)
+    def pytest_warning_recorded(
+        self,
+        warning_message: warnings.WarningMessage,
+        when: str,
+        nodeid: str,
+        location: tuple[str, int, str] | None,
+    ) -> None:
+        message, category = str(warning_message.message), warning_message.category.__name__
+        place = warning_message.filename, warning_message.lineno
+        self._line.send(_Warning(message, category, *place, when, nodeid, location))
 
 
 def _work(session: pytest.Session, line: Connection, inherited: Iterable[Connection]) -> None:
     """Run tests in a worker until there are no more, or until the parent is gone."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for each in inherited:
         each.close()
-    _own_what_is_per_process(session.config)
-    session.config.pluginmanager.register(_Reporter(session.config, line))
-    with suppress(EOFError, ConnectionError):
+    # A process that a test forks would hide that this one has died.
+    os.register_at_fork(after_in_child=line.close)
+    try:
+        _own_what_is_per_process(session.config)
+        session.config.pluginmanager.register(_Reporter(session.config, line))
         try:
             for item, following in _pairs(session.items, _received(line)):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         finally:
             session._setupstate.teardown_exact(None)
+    except (EOFError, BrokenPipeError):
+        return
+    except BaseException:  # noqa: BLE001 - an exit and an interrupt have to be reported as well
+        with suppress(OSError):
+            line.send(f"the worker process broke:\n{traceback.format_exc()}")
+    finally:
+        line.close()  # it may take long to end, with the threads that tests left
 
 
 def _own_what_is_per_process(config: pytest.Config) -> None:
     """Give a worker captured output and temporary files of its own, and no terminal."""
-    config.pluginmanager.unregister(name="terminalreporter")
+    if config.pluginmanager.hasplugin("terminalreporter"):
+        config.pluginmanager.unregister(name="terminalreporter")
+    # What is written to the terminal beside the reports, as the stacks of a timeout, is captured.
+    writer = TerminalWriter(open(2, "w", closefd=False))  # noqa: SIM115 - open to the end
+    config.pluginmanager.register(SimpleNamespace(_tw=writer), "terminalreporter")
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.read_global_capture()
         capture.stop_global_capturing()
         capture.start_global_capturing()
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="w")
+    given: Path | None = None
+    if (factory := vars(config).get("_tmp_path_factory")) is not None:
+        # pytest empties the folder it is given, under the feet of the others.
+        given, factory._given_basetemp = factory._given_basetemp, None
+    if given is not None:
+        given.mkdir(parents=True, exist_ok=True)
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="w", dir=given)
 
 
 def _received(line: Connection) -> Iterator[int]:

@@ -13,7 +13,7 @@ HOME: Final = Path("/home/interlock-tests")
 
 _FIXED: Final = {"LANG": "C.UTF-8", "TERM": "xterm", "TZ": "UTC"}
 _KEPT: Final = {"PATH", "TMPDIR", "CI"}
-_KEPT_PREFIXES: Final = ("PYTEST_", "COVERAGE_")
+_KEPT_PREFIXES: Final = ("COVERAGE_",)
 _OPTIONS: Final = {
     *("INTERLOCK_SHARED", "INTERLOCK_SOAK", "INTERLOCK_CLIENTS"),
     *("INTERLOCK_TEST_POSTGRES", "INTERLOCK_SKIP_POSTGRES"),

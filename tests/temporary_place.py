@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -33,9 +34,11 @@ def plain_place() -> Path:
     """Where temporary files are kept, unless that gets in the way: then where they usually are.
 
     A socket's path may have 107 bytes, of which ours take less than 50; and a folder in somebody's
-    repository is not the bare one that tests expect.
+    repository is not the bare one that tests expect. Many tests write a path into a command, where
+    a blank would part it.
     """
     told = Path(tempfile.gettempdir()).resolve()
     is_short = len(os.fsencode(told)) < 56
     is_versioned = any((each / ".git").exists() for each in (told, *told.parents))
-    return told if is_short and not is_versioned else Path("/tmp")
+    is_one_word = shlex.quote(str(told)) == str(told)
+    return told if is_short and is_one_word and not is_versioned else Path("/tmp")

@@ -17,6 +17,7 @@ THEIRS = {
     "OPENAI_API_KEY": "made up",
     "GIT_DIR": "/home/ada/.git",
     "COLUMNS": "40",
+    "PYTEST_ADDOPTS": "-x",
 }
 
 

@@ -1,0 +1,31 @@
+"""Temporary files are kept where the user wants them, unless tests would fail for the place."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from temporary_place import plain_place, temporary_place
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_taken"),
+    [("t", True), ("a b", False), ("it's", False), ("n" * 80, False), ("clone/t", False)],
+)
+def test_a_place_that_tests_would_fail_for_is_not_taken(
+    folder: str, is_taken: bool, monkeypatch: pytest.MonkeyPatch
+):
+    with tempfile.TemporaryDirectory(dir="/tmp") as above:
+        place = Path(above, folder)
+        place.mkdir(parents=True)
+        Path(above, "clone", ".git").mkdir(parents=True, exist_ok=True)
+        link = Path(above, "link")
+        link.symlink_to(place)
+        monkeypatch.setattr(tempfile, "tempdir", str(link))
+
+        assert plain_place() == (place if is_taken else Path("/tmp"))
+        with temporary_place() as made:
+            assert made.parent == (place if is_taken else Path("/tmp"))
+        assert not made.exists()
