@@ -8,6 +8,15 @@ PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.1
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Whoever names a Python gets that one, also where an environment of another is here.
+SAME := import sys; print(sys.version)
+ifneq ($(origin PYTHON),file)
+OTHERS := $(shell for each in .venv .venv-run; do [ ! -e $$each/.installed ] \
+	|| [ "$$($$each/bin/python -c '$(SAME)' 2>&1)" = "$$('$(PYTHON)' -c '$(SAME)' 2>&1)" ] || echo $$each/.installed; done)
+$(OTHERS): another-python
+another-python:
+endif
+
 # What `make run` needs and no more: no linters, no tests, no Node.
 RUN := .venv-run
 # Whoever has uv installs by that; for everybody else it is fetched.
@@ -46,7 +55,7 @@ install: $(STAMP)  ## Create .venv with every extra and tool
 $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES) | $(filter build/%,$(UV))
 	$(call with-python)
 	@echo "setting up $(VENV) with every extra and tool" >&2
-	@test -e $@ && $(BIN)/python -c '$(NEW_ENOUGH)' 2>/dev/null || '$(PYTHON)' -m venv --clear --without-pip $(VENV)
+	@test -e $@ && [ -z '$(filter $@,$(OTHERS))' ] && $(BIN)/python -c '$(NEW_ENOUGH)' 2>/dev/null || '$(PYTHON)' -m venv --clear --without-pip $(VENV)
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@

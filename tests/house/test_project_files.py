@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import configparser
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -107,6 +109,30 @@ def test_the_workflow_tests_every_version_of_python_that_is_supported() -> None:
     assert jobs["test"]["steps"][-1] == {"run": "make test PYTHON=python"}
     assert set_up[0]["python-version"].split() == supported_versions()
     assert jobs["dist"]["steps"][-1] == {"run": "make dist"}
+
+
+@pytest.mark.parametrize(("version", "replaced"), [(sys.version, False), ("3.10.0", True)])
+def test_a_python_that_is_named_replaces_an_environment_of_another_and_keeps_its_own(
+    version: str, replaced: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "src" / "interlock").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "hatch_build.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\ncat <<'.'\n{version}\n.\n")
+    python.chmod(0o755)
+    (tmp_path / ".venv" / ".installed").touch()
+
+    planned = subprocess.run(
+        ["make", "--dry-run", "install", f"PYTHON={sys.executable}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert ("setting up .venv" in planned) is replaced
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=name_of)
