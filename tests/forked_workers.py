@@ -1,7 +1,7 @@
-"""Runs the collected tests in forked processes, so that one collection serves all of them.
+"""Pytest plugin: collect the tests once, then run them in forked worker processes.
 
-Collecting takes longer than running most folders. Workers that are forked afterwards share the
-collected tests, the imported modules and their memory.
+Collecting takes longer than running most folders. Workers forked after it share the collected
+tests, the imported modules and their memory.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _EXIT_TIMEOUT_SECONDS: Final = 60.0
 _SLOW_FOLDERS: Final = tuple(
     "built_docs console loop crash server cli adapters supervision".split()
 )
-"""Started first: one of their files may take longer than the rest of a folder."""
+"""Started first, because single files in them run for a long time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a session be run by several processes."""
+    """Add the option `--workers`."""
     parser.addoption("--workers", type=int, default=0, help="run the tests in N forked processes")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take over the loop that runs the tests where workers were asked for."""
+    """Replace the loop that runs the tests if there are workers."""
     if workers := config.getoption("workers"):
         config.pluginmanager.register(_ForkedWorkers(workers))
 
 
 class _ForkedWorkers:
-    """Hands batches of tests to worker processes and reports what they report."""
+    """Hands batches of tests to worker processes and relays their reports."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -50,7 +50,7 @@ class _ForkedWorkers:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Run all tests; leave a session without tests to run to pytest itself."""
+        """Run all tests; leave a session that runs none to pytest."""
         if session.config.option.collectonly or session.testsfailed or not session.items:
             return None
         terminal: Any = session.config.pluginmanager.getplugin("terminalreporter")
@@ -76,7 +76,7 @@ class _ForkedWorkers:
     def _start_worker(self, session: pytest.Session) -> None:
         ends: Any = connection.Pipe()
         ours, theirs = ends
-        # Inherited ends would hide that another worker has died.
+        # A worker that held other workers' pipes open would hide their deaths.
         inherited = [ours, *self._workers]
         process = _FORK.Process(target=_work, args=(session, theirs, inherited))
         process.start()
@@ -89,7 +89,7 @@ class _ForkedWorkers:
             message = line.recv()
         except (EOFError, OSError):
             del self._workers[line]
-            self._bury(session, worker)
+            self._replace_dead_worker(session, worker)
             return
         if message is None:
             batch = self._batches.popleft() if self._batches else []
@@ -108,8 +108,8 @@ class _ForkedWorkers:
             item = session.items[worker.unfinished.popleft()]
             session.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
-    def _bury(self, session: pytest.Session, worker: _Worker) -> None:
-        """Fail the test in which a worker died; a new one takes over what it left."""
+    def _replace_dead_worker(self, session: pytest.Session, worker: _Worker) -> None:
+        """Fail the test that the worker died in; hand the rest of its batch to a new worker."""
         worker.process.join()
         if not worker.unfinished:
             return
@@ -130,7 +130,7 @@ class _ForkedWorkers:
 
 
 class _Worker:
-    """A worker process as its parent sees it."""
+    """A worker process, on the parent's side."""
 
     def __init__(self, process: ForkProcess, line: Connection) -> None:
         self.process = process
@@ -138,7 +138,7 @@ class _Worker:
         self._line = line
 
     def end(self) -> None:
-        """Have it tear down what it set up, and end it if it does not."""
+        """Let the worker tear down its fixtures; kill it after a timeout."""
         self._line.close()
         self.process.join(_EXIT_TIMEOUT_SECONDS)
         self.process.kill()
@@ -165,18 +165,18 @@ def _work(session: pytest.Session, line: Connection, inherited: Iterable[Connect
     """Run tests in a worker until there are no more, or until the parent is gone."""
     for each in inherited:
         each.close()
-    _own_what_is_per_process(session.config)
+    _isolate(session.config)
     session.config.pluginmanager.register(_Reporter(session.config, line))
     with suppress(EOFError, BrokenPipeError):
         try:
-            for item, following in _pairs(session.items, _received(line)):
+            for item, following in _with_next(session.items, _receive_numbers(line)):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         finally:
             session._setupstate.teardown_exact(None)
 
 
-def _own_what_is_per_process(config: pytest.Config) -> None:
-    """Give a worker captured output and temporary files of its own, and no terminal."""
+def _isolate(config: pytest.Config) -> None:
+    """Give a worker its own output capture and temporary folder, and no terminal."""
     config.pluginmanager.unregister(name="terminalreporter")
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
@@ -186,7 +186,7 @@ def _own_what_is_per_process(config: pytest.Config) -> None:
     os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="w")
 
 
-def _received(line: Connection) -> Iterator[int]:
+def _receive_numbers(line: Connection) -> Iterator[int]:
     while True:
         line.send(None)
         batch: list[int] = line.recv()
@@ -195,10 +195,10 @@ def _received(line: Connection) -> Iterator[int]:
         yield from batch
 
 
-def _pairs(
+def _with_next(
     items: Sequence[pytest.Item], numbers: Iterator[int]
 ) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
-    """Yield each test with its successor, which decides what is torn down between the two."""
+    """Yield each test with the next one, which decides what is torn down between the two."""
     last: pytest.Item | None = None
     for number in numbers:
         if last is not None:
@@ -209,7 +209,7 @@ def _pairs(
 
 
 def _batches(items: Sequence[pytest.Item]) -> list[list[int]]:
-    """Return the numbers of the tests file by file, slow folders first."""
+    """Return batches of indexes into the tests: one file per batch or more, slow folders first."""
     by_file = [list(group) for _, group in groupby(range(len(items)), lambda n: items[n].path)]
     by_file.sort(key=lambda group: _rank(items[group[0]]))
     return [

@@ -1,4 +1,4 @@
-"""Forked workers report what pytest itself reports, and a dead one loses a single test."""
+"""Forked workers report what pytest itself reports, and a dead worker fails only one test."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 @pytest.fixture(scope="session", autouse=True)
-def counted():
+def recorded_teardown():
     yield
-    Path("ended").open("a").write(f"{os.getpid()}\\n")
+    Path("teardowns").open("a").write(f"{os.getpid()}\\n")
 
 @pytest.fixture
-def breaks_at_its_end():
+def failing_teardown():
     yield
     raise OSError("teardown")
 
@@ -33,7 +33,7 @@ def test_fails(): print("printed"); assert 1 == 2
 
 def test_is_skipped(): pytest.skip("no reason")
 
-def test_is_torn_down(breaks_at_its_end): pass
+def test_is_torn_down(failing_teardown): pass
 
 def test_dies(): os.kill(os.getpid(), signal.SIGKILL)
 
@@ -70,19 +70,19 @@ def test_every_outcome_is_reported_and_every_worker_tears_down(project: Path):
     assert "the worker process died with exit code -9" in ended.stdout
     assert "printed" in ended.stdout
     assert "OSError: teardown" in ended.stdout
-    # The three at the end: the one that was killed could not, the one that replaced it did.
-    assert len((project / "ended").read_text().split()) == 3
+    # Of four workers: the one that was killed tore nothing down, its replacement did.
+    assert len((project / "teardowns").read_text().split()) == 3
 
 
-def test_it_ends_with_the_first_failure_where_that_was_asked_for(project: Path):
+def test_exitfirst_stops_at_the_first_failure(project: Path):
     ended = run(project, "--workers", "1", "-x", "--deselect", "test_cases.py::test_passes")
 
     assert "1 failed" in ended.stdout.splitlines()[-1]
     assert "test_dies" not in ended.stdout
 
 
-def test_one_that_names_no_workers_runs_as_ever(project: Path):
+def test_without_the_option_pytest_runs_the_tests_itself(project: Path):
     ended = run(project, "-k", "passes or has_a_folder")
 
     assert "151 passed" in ended.stdout
-    assert (project / "ended").read_text().split() != []
+    assert (project / "teardowns").read_text().split() != []

@@ -1,7 +1,7 @@
-"""Python programs in processes of their own, forked by one process that has everything loaded.
+"""Run Python programs in processes forked from one that has all modules loaded.
 
-For every test that needs a process but does not test how one starts. Tests of imports, of the
-order of sets or of the interpreter's own variables start a real one with `subprocess`.
+For tests that need a process but do not test how Python starts. Tests of imports, of hash seeds or
+of the interpreter's environment variables start Python with `subprocess`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ _PRELOADED: Final = (
     "interlock.loop",
     "interlock.server",
 )
-"""Packages whose modules are all loaded before anything is forked."""
-_READ_HERE: Final = ("PYTHONPATH", "PYTHONUNBUFFERED")
-_OPTIONS: Final = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType] - what `Popen` hands to itself has no types
+"""Packages whose modules are all loaded before the first fork."""
+_SUPPORTED_VARIABLES: Final = ("PYTHONPATH", "PYTHONUNBUFFERED")
+"""Variables of the interpreter that a fork applies itself."""
+_OPTIONS: Final = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType] - a private method has no types
 _PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
@@ -54,8 +55,8 @@ def run_python(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end; its standard input is a text or a descriptor."""
-    given = stdin if isinstance(stdin, bytes) else None
+    """Run a program to completion; `stdin` is its input or a file descriptor."""
+    text = stdin if isinstance(stdin, bytes) else None
     with PythonProcess[bytes](
         arguments,
         stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
@@ -65,7 +66,7 @@ def run_python(
         env=environment,
     ) as process:
         try:
-            out, errors = process.communicate(given, timeout=LONG_ENOUGH_S)
+            out, errors = process.communicate(text, timeout=LONG_ENOUGH_S)
         except BaseException:
             process.kill()
             raise
@@ -73,13 +74,13 @@ def run_python(
 
 
 class PythonProcess(subprocess.Popen[AnyStr]):
-    """A `Popen` whose arguments are those of Python: `-m MODULE`, `-c PROGRAM` or a file, ..."""
+    """A `Popen` that takes the arguments of Python: `-m MODULE`, `-c PROGRAM` or `FILE`."""
 
-    def _execute_child(self, *given: Any) -> None:
-        options = dict(zip(_OPTIONS, given, strict=True))
+    def _execute_child(self, *values: Any) -> None:
+        options = dict(zip(_OPTIONS, values, strict=True))
         unsupported = ("executable", "preexec_fn", "shell", "gid", "gids", "uid")
-        assert not any(options[each] for each in unsupported), f"supports none of {unsupported}"
-        assert options["umask"] < 0, "supports no umask"
+        assert not any(options[each] for each in unsupported), f"not supported: {unsupported}"
+        assert options["umask"] < 0, "not supported: umask"
         inherited = {0: options["p2cread"], 1: options["c2pwrite"], 2: options["errwrite"]}
         descriptors = {to: to if end < 0 else end for to, end in inherited.items()}
         descriptors |= {each: each for each in options["pass_fds"]}
@@ -102,7 +103,7 @@ class PythonProcess(subprocess.Popen[AnyStr]):
         self._close_pipe_fds(*(options[each] for each in _PIPES))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - the same
 
     def poll(self) -> int | None:
-        """Return the exit code, None while it runs."""
+        """Return the exit code, or None while the program runs."""
         if self._exit_lock.acquire(blocking=False):
             try:
                 self._receive_exit_code(0)
@@ -111,7 +112,7 @@ class PythonProcess(subprocess.Popen[AnyStr]):
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return the exit code once there is one."""
+        """Wait for the exit code and return it."""
         with self._exit_lock:
             self._receive_exit_code(timeout)
         if self.returncode is None:
@@ -119,7 +120,7 @@ class PythonProcess(subprocess.Popen[AnyStr]):
         return self.returncode
 
     def wait_until_stopped(self) -> None:
-        """Wait until a signal has stopped every thread of it."""
+        """Wait until a signal has stopped every thread of the program."""
         threads = Path(f"/proc/{self.pid}/task")
         deadline = time.monotonic() + LONG_ENOUGH_S
         while not all(_is_stopped(each) for each in threads.glob("*/stat")):
@@ -136,24 +137,24 @@ def _is_stopped(thread: Path) -> bool:
     try:
         return thread.read_text().rpartition(")")[2].split()[0] == "T"
     except OSError:
-        return True  # it has ended since it was listed
+        return True  # the thread has ended since it was listed
 
 
 class _Program(NamedTuple):
-    """What a child is to run, and in which surroundings."""
+    """The program that a child runs, and its environment."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
     folder: str
     descriptors: Sequence[int]
-    """The number that each descriptor sent with it is to have."""
+    """The numbers of the descriptors that are sent along."""
     has_own_session: bool
     process_group: int
 
 
 @functools.cache
 def warm_process() -> socket.socket:
-    """Start the process that forks; it ends with this one, and serves its forks as well."""
+    """Start the process to fork from; return its socket, which forks of this process share."""
     line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     start = (
         f"import sys; sys.path.append({str(_TESTS)!r}); import warm_python;"
@@ -177,34 +178,34 @@ def warm_process() -> socket.socket:
 
 
 def serve(descriptor: int) -> None:
-    """Fork until nobody asks any more; in a child, be the program and end as programs do."""
+    """Fork until the socket is closed; a child returns here to run its program and exit."""
     exit_codes: list[int] = []
 
     def end_quickly() -> None:
-        # Freeing everything that was loaded takes longer than most programs.
+        # Finalizing all the loaded modules takes longer than most programs.
         with suppress(OSError, ValueError):
             if exit_codes:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(exit_codes[0])
 
-    atexit.register(end_quickly)  # the first one registered is called last
+    atexit.register(end_quickly)  # registered first, so called last
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _load_everything()
+    _preload()
     child = _next_child(socket.socket(fileno=descriptor))
     if child is None:
         return
     try:
-        _be_program(*child)
+        _run_program(*child)
         exit_codes.append(0)
-    except SystemExit as leaving:
-        if leaving.code is None or isinstance(leaving.code, int):
-            exit_codes.append((leaving.code or 0) & 0xFF)
+    except SystemExit as exiting:
+        if exiting.code is None or isinstance(exiting.code, int):
+            exit_codes.append((exiting.code or 0) & 0xFF)
         raise
 
 
-def _load_everything() -> None:
-    """Load modules and the built-in policy, nothing that depends on a program's surroundings."""
+def _preload() -> None:
+    """Load modules and the built-in policy, but nothing that depends on the environment."""
     for name in _PRELOADED:
         package = importlib.import_module(name)
         for found in walk_packages(package.__path__, f"{name}."):
@@ -217,7 +218,7 @@ def _load_everything() -> None:
 
 
 def _next_child(line: socket.socket) -> tuple[Connection, Sequence[int]] | None:
-    """Return in each child with what was sent for it, and in this process at its end with None."""
+    """Return the channel and descriptors in each child; return None in this process at its end."""
     living: dict[int, tuple[int, Connection]] = {}
     with line:
         while True:
@@ -226,7 +227,7 @@ def _next_child(line: socket.socket) -> tuple[Connection, Sequence[int]] | None:
                     pid, channel = living.pop(ready)
                     os.close(ready)
                     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                    # The test may have let go of it.
+                    # The test may have closed its end.
                     with channel, suppress(OSError):
                         channel.send(code)
                     continue
@@ -246,7 +247,7 @@ def _next_child(line: socket.socket) -> tuple[Connection, Sequence[int]] | None:
                 living[os.pidfd_open(pid)] = pid, channel
 
 
-def _be_program(channel: Connection, received: Sequence[int]) -> None:
+def _run_program(channel: Connection, received: Sequence[int]) -> None:
     with channel:
         program: _Program = channel.recv()
     _place_descriptors(received, program.descriptors)
@@ -256,8 +257,10 @@ def _be_program(channel: Connection, received: Sequence[int]) -> None:
         os.setpgid(0, program.process_group)
     os.chdir(program.folder)
     for name, value in program.environment.items():
-        is_read_early = name.startswith(("PYTHON", "LC_ALL")) and name not in _READ_HERE
-        assert not is_read_early or os.environ.get(name) == value, f"{name} takes a real process"
+        is_read_early = name.startswith(("PYTHON", "LC_ALL")) and name not in _SUPPORTED_VARIABLES
+        assert not is_read_early or os.environ.get(name) == value, (
+            f"{name} is read when Python starts: use subprocess"
+        )
     os.environ.clear()
     os.environ.update(program.environment)
     time.tzset()
@@ -270,7 +273,7 @@ def _be_program(channel: Connection, received: Sequence[int]) -> None:
 
 
 def _stream_like(ours: TextIOWrapper, number: int) -> TextIOWrapper:
-    """Open a standard descriptor as Python does at its start, with the encoding of ours."""
+    """Open a standard stream as Python does when it starts, with the encoding of `ours`."""
     is_written = ours.writable()
     is_buffered = not os.environ.get("PYTHONUNBUFFERED")
     buffering = 0 if is_written and not is_buffered else -1
@@ -285,17 +288,17 @@ def _stream_like(ours: TextIOWrapper, number: int) -> TextIOWrapper:
 
 
 def _place_descriptors(received: Sequence[int], numbers: Sequence[int]) -> None:
-    """Give each descriptor its number; until then they are kept above all of these."""
-    waiting = [fcntl.fcntl(each, fcntl.F_DUPFD, max(numbers) + 1) for each in received]
+    """Renumber the descriptors; first move them out of the way, above all target numbers."""
+    moved = [fcntl.fcntl(each, fcntl.F_DUPFD, max(numbers) + 1) for each in received]
     for each in received:
         os.close(each)
-    for each, number in zip(waiting, numbers, strict=True):
+    for each, number in zip(moved, numbers, strict=True):
         os.dup2(each, number)
         os.close(each)
 
 
 def run_as_main(arguments: Sequence[str]) -> None:
-    """Run what `python` would run with these arguments."""
+    """Run the program that `python` would run with these arguments."""
     main = sys.modules["__main__"] = ModuleType("__main__")
     match arguments:
         case ["-m", module, *rest]:
