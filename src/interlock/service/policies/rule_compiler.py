@@ -66,7 +66,7 @@ def rule_texts(root: Path | None = None) -> dict[str, dict[str, bytes]]:
 
 
 def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, Document]]:
-    """Return what the TOML files say, by kind and name."""
+    """Parse the TOML files, by kind and name."""
     return {
         kind: {name: document_from_toml(file_of(kind, name), text) for name, text in named.items()}
         for kind, named in texts.items()
@@ -75,8 +75,8 @@ def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str
 
 
 def document_from_toml(file: str, text: bytes) -> Document:
-    """Return the tables of a file; raise RulesError if it is not TOML."""
-    import tomllib  # noqa: PLC0415 - not needed where the compiled file counts
+    """Parse a TOML file; raise RulesError if it is invalid."""
+    import tomllib  # noqa: PLC0415 - not needed if the compiled file is current
 
     try:
         return tomllib.loads(text.decode())
@@ -85,7 +85,7 @@ def document_from_toml(file: str, text: bytes) -> Document:
 
 
 def file_of(kind: str, name: str) -> str:
-    """Return the path of a TOML file, from the name of the package on."""
+    """Return the path of a TOML file, starting with the package."""
     return f"interlock/{_FOLDERS[kind]}/{name}.toml"
 
 
