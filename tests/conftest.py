@@ -1,4 +1,4 @@
-"""What holds for every test, and what any may ask for: a real Postgres."""
+"""The environment of every test, and fixtures for a real Postgres."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from warm_python import warm_process
 pytest_plugins = ["forked_workers"]
 
 _FOLDER = pytest.StashKey[Path]()
-_FEW_COLLECTIONS = 10_000
-"""New objects between two collections of garbage: tests are short, and memory is plenty."""
+_GC_THRESHOLD = 10_000
+"""New objects between two garbage collections: fewer collections, more memory."""
 
 
 effort.load_profile()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Own what a session shares."""
-    # A shell that starts something in the background has it, and all below, ignore Ctrl-C.
+    """Set up what all tests share; remove it at the end."""
+    # A shell makes background jobs and their children ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     session = ExitStack()
     config.add_cleanup(session.close)
@@ -54,10 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Prepare what every test shares, once and in the environment of the session.
+    """Start the warm process, compile the shared policies and freeze the collected tests.
 
-    A compiled policy knows the places of its process: one that is compiled by a test with a ledger
-    below /tmp would guard /tmp in all later tests. And no collection of garbage has to go through
+    A compiled policy guards the paths of its process: if a test with a ledger below /tmp compiled
+    it, it would guard /tmp in all later tests. Freezing keeps the garbage collector from visiting
     tens of thousands of tests again and again.
     """
     if session.config.option.workers:
@@ -66,13 +66,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gates_with("")
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_FEW_COLLECTIONS)
+    gc.set_threshold(_GC_THRESHOLD)
 
 
 @pytest.fixture(scope="session")
 def postgres_server_url(pytestconfig: pytest.Config) -> str:
-    """The URL of the server that all tests of this session share; never stop that one."""
-    _skip_if_told_to()
+    """The URL of the server that all tests of this session share; never stop it."""
+    _skip_if_disabled()
     try:
         return shared_server_url(pytestconfig.stash[_FOLDER])
     except PostgresUnavailableError as error:
@@ -81,20 +81,20 @@ def postgres_server_url(pytestconfig: pytest.Config) -> str:
 
 @pytest.fixture
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
-    """The URL of an empty database of one's own."""
+    """The URL of an empty database for one test."""
     with fresh_database(postgres_server_url) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def postgres_template(pytestconfig: pytest.Config, postgres_server_url: str) -> str:
-    """The name of a database with an empty ledger in it, to be copied."""
+    """The name of a database that holds an empty ledger, to copy from."""
     return template_of(pytestconfig.stash[_FOLDER], postgres_server_url, make_ledger)
 
 
 @pytest.fixture
 def postgres_ledger_url(postgres_server_url: str, postgres_template: str) -> Iterator[str]:
-    """The URL of an empty ledger of one's own, for tests that are not about how it is made."""
+    """The URL of an empty ledger for one test that is not about creating ledgers."""
     with fresh_database(postgres_server_url, postgres_template) as url:
         be_another_ledger(url)
         yield url
@@ -102,8 +102,8 @@ def postgres_ledger_url(postgres_server_url: str, postgres_template: str) -> Ite
 
 @pytest.fixture
 def postgres_server() -> Iterator[PostgresServer]:
-    """A running server of one's own, for tests that stop or kill it."""
-    _skip_if_told_to()
+    """A running server for one test, which may stop or kill it."""
+    _skip_if_disabled()
     with ExitStack() as stack:
         try:
             server = stack.enter_context(own_server(durable=False))
@@ -112,6 +112,6 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield server
 
 
-def _skip_if_told_to() -> None:
+def _skip_if_disabled() -> None:
     if os.environ.get(SKIPPED) == "1":
-        pytest.skip(f"{SKIPPED}=1 is set: unset it to run what needs Postgres")
+        pytest.skip(f"{SKIPPED}=1 is set: unset it to run the tests that need Postgres")

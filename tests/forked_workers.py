@@ -241,7 +241,7 @@ def _work(session: pytest.Session, line: Connection, inherited: Iterable[Connect
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         finally:
             session._setupstate.teardown_exact(None)
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         return
     except BaseException:  # noqa: BLE001 - an exit and an interrupt have to be reported as well
         with suppress(OSError):

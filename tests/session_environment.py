@@ -1,4 +1,4 @@
-"""The environment that every test starts from: the same on any machine, for any user."""
+"""The environment variables that tests see: the same on any machine, for any user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 HOME: Final = Path("/home/interlock-tests")
-"""Spelled like a home and absent: a test that writes to a home makes one of its own."""
+"""Looks like a home directory and does not exist: a test that needs one creates its own."""
 
 _FIXED: Final = {"LANG": "C.UTF-8", "TERM": "xterm", "TZ": "UTC"}
 _KEPT: Final = {"PATH", "TMPDIR", "CI"}
@@ -22,10 +22,10 @@ _OPTIONS: Final = {
 
 @contextmanager
 def session_environment(home: Path = HOME) -> Generator[None]:
-    """Drop the developer's settings, credentials and home from this process and its children.
+    """Hide the user's settings, credentials and home from this process and its children.
 
     Raises:
-        AssertionError: a test wrote to the home that all tests share.
+        AssertionError: a test wrote to the shared home.
     """
     before = dict(os.environ)
     kept = {name: value for name, value in before.items() if _is_kept(name)}
@@ -35,7 +35,7 @@ def session_environment(home: Path = HOME) -> Generator[None]:
         yield
         written = sorted(map(str, home.rglob("*")))
         assert not written, (
-            f"give the tests that wrote {written} a home of their own, then remove {home}"
+            f"tests wrote {written} to the shared home: give them their own, then remove {home}"
         )
     finally:
         os.environ.clear()

@@ -1,4 +1,4 @@
-"""Tests see nothing of the user who runs them."""
+"""Tests see none of the settings of the user who runs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from session_environment import HOME, session_environment
 
-THEIRS = {
+USER_ENVIRONMENT = {
     "HOME": "/home/ada",
     "XDG_CONFIG_HOME": "/home/ada/.config",
     "INTERLOCK_POLICY": "/home/ada/policy.toml",
@@ -21,15 +21,15 @@ THEIRS = {
 }
 
 
-def test_this_session_has_a_home_of_its_own():
+def test_the_home_of_this_session_does_not_exist():
     assert Path.home() == HOME
     assert not HOME.exists()
 
 
-def test_nothing_of_the_user_is_left_inside_and_everything_afterwards(
+def test_the_environment_of_the_user_is_hidden_then_restored(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    for name, value in {**THEIRS, "INTERLOCK_SHARED": "/data"}.items():
+    for name, value in {**USER_ENVIRONMENT, "INTERLOCK_SHARED": "/data"}.items():
         monkeypatch.setenv(name, value)
     before = dict(os.environ)
 
@@ -37,18 +37,16 @@ def test_nothing_of_the_user_is_left_inside_and_everything_afterwards(
         inside = dict(os.environ)
 
     assert inside["HOME"] == str(HOME)
-    assert not THEIRS.keys() - {"HOME"} & inside.keys()
+    assert not USER_ENVIRONMENT.keys() - {"HOME"} & inside.keys()
     assert inside["INTERLOCK_SHARED"] == "/data"
     assert dict(os.environ) == before
 
 
-def test_who_writes_to_the_shared_home_is_told(tmp_path: Path):
+def test_writing_to_the_shared_home_fails(tmp_path: Path):
     place = tmp_path / "home"
 
     with (
-        pytest.raises(
-            AssertionError, match=r"give the tests that wrote .*left.* a home of their own"
-        ),
+        pytest.raises(AssertionError, match=r"tests wrote .*left.* to the shared home"),
         session_environment(place),
     ):
         (place / "left").mkdir(parents=True)

@@ -1,3 +1,5 @@
+"""A forked program behaves like one that Python starts."""
+
 from __future__ import annotations
 
 import json
@@ -22,8 +24,8 @@ AnyPopen = Callable[..., subprocess.Popen[bytes]]
 
 
 def fresh(arguments: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start Python itself."""
-    # What a library of this process has put into its environment is not for others.
+    """Start a new Python."""
+    # Without `env`, it would inherit variables that libraries set behind the back of `os.environ`.
     options = {"env": dict(os.environ)} | options
     return subprocess.Popen[bytes]([sys.executable, *arguments], **options)
 
@@ -31,19 +33,19 @@ def fresh(arguments: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
 def both(
     arguments: Sequence[str], stdin: bytes = b"", **options: Any
 ) -> tuple[tuple[int, bytes, bytes], tuple[int, bytes, bytes]]:
-    """Return the exit code, output and errors of a forked program and of a fresh one."""
+    """Return exit code, stdout and stderr of a program: forked, then in a fresh Python."""
 
-    def ended(start: AnyPopen) -> tuple[int, bytes, bytes]:
+    def outcome(start: AnyPopen) -> tuple[int, bytes, bytes]:
         with start(arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, **options) as process:
             out, errors = process.communicate(stdin, timeout=LONG_ENOUGH_S)
         return process.returncode, out, errors
 
-    return ended(PythonProcess[bytes]), ended(fresh)
+    return outcome(PythonProcess[bytes]), outcome(fresh)
 
 
-# What a program can see of the process that it is. Where our packages lie is the one thing that
-# differs, behind everything else: programs of the tests are found there.
-SURROUNDINGS = """
+# Prints everything a program can observe about its process. Only one thing may differ: the path of
+# a forked program ends with TESTS, where it finds the programs of the tests.
+PROBE = """
 import gc, json, os, random, signal, sys, tempfile, threading, time
 
 def stream(each):
@@ -84,8 +86,8 @@ print(json.dumps({
 """
 
 
-def seen(told: tuple[int, bytes, bytes]) -> dict[str, object]:
-    code, out, errors = told
+def probed(outcome: tuple[int, bytes, bytes]) -> dict[str, object]:
+    code, out, errors = outcome
     assert (code, errors) == (0, b"")
     return json.loads(out)
 
@@ -102,27 +104,27 @@ def seen(told: tuple[int, bytes, bytes]) -> dict[str, object]:
     ],
     ids=["as it is", "session", "group", "unbuffered", "environment", "path"],
 )
-def test_a_forked_program_sees_what_a_fresh_one_does(
+def test_a_forked_program_observes_what_a_fresh_one_does(
     options: dict[str, Any], tmp_path: Path
 ) -> None:
-    program = SURROUNDINGS.replace("TESTS", repr(str(TESTS)))
+    program = PROBE.replace("TESTS", repr(str(TESTS)))
 
     forked, started = both(["-c", program, "a", "b c"], b"hello\n", cwd=tmp_path, **options)
 
-    assert seen(forked) == seen(started)
+    assert probed(forked) == probed(started)
 
 
-def test_so_do_a_module_and_a_file(tmp_path: Path) -> None:
+def test_a_forked_module_or_file_observes_what_a_fresh_one_does(tmp_path: Path) -> None:
     program = tmp_path / "folder" / "program.py"
     program.parent.mkdir()
-    program.write_text(SURROUNDINGS.replace("TESTS", repr(str(TESTS))))
+    program.write_text(PROBE.replace("TESTS", repr(str(TESTS))))
 
     for arguments in (["-m", "folder.program", "a"], [str(program), "a"]):
         forked, started = both(arguments, cwd=tmp_path)
-        assert seen(forked) == seen(started)
+        assert probed(forked) == probed(started)
 
 
-def test_descriptors_are_passed_under_their_numbers_and_no_others() -> None:
+def test_only_the_passed_descriptors_are_open_under_their_numbers() -> None:
     reading, writing = os.pipe()
     program = "import os, sys; print(os.listdir('/proc/self/fd')); os.write(int(sys.argv[1]), b'x')"
     try:
@@ -155,21 +157,21 @@ def test_descriptors_are_passed_under_their_numbers_and_no_others() -> None:
         "    with m.get_context('fork').Pool(1) as pool: print(pool.map(abs, [-1]))",
     ],
 )
-def test_a_forked_program_ends_as_a_fresh_one_does(program: str) -> None:
+def test_a_forked_program_exits_like_a_fresh_one(program: str) -> None:
     forked, started = both(["-c", program])
 
     assert forked == started
 
 
 @pytest.mark.parametrize("program", ["1 / 0", "import signal; signal.raise_signal(signal.SIGINT)"])
-def test_so_does_one_that_breaks(program: str) -> None:
+def test_a_forked_program_fails_like_a_fresh_one(program: str) -> None:
     forked, started = both(["-c", program])
 
     assert (forked[0], forked[1]) == (started[0], started[1])
     assert forked[2].splitlines()[-1] == started[2].splitlines()[-1]
 
 
-def test_no_two_programs_draw_the_same_numbers() -> None:
+def test_random_numbers_differ_between_programs() -> None:
     program = (
         "import random, secrets, tempfile, uuid;"
         "print(random.random(), secrets.token_hex(), uuid.uuid4(), tempfile.mktemp())"
@@ -179,9 +181,9 @@ def test_no_two_programs_draw_the_same_numbers() -> None:
     assert not set(drawn[0]) & set(drawn[1])
 
 
-def test_the_policy_of_a_forked_program_guards_its_own_places(tmp_path: Path) -> None:
+def test_the_policy_of_a_forked_program_guards_its_own_home(tmp_path: Path) -> None:
     homes = [tmp_path / "a", tmp_path / "b"]
-    told: list[bytes] = []
+    answers: list[bytes] = []
     for home in homes:
         home.mkdir()
         environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
@@ -192,9 +194,9 @@ def test_the_policy_of_a_forked_program_guards_its_own_places(tmp_path: Path) ->
             env=environment,
         )
         assert done[0] == done[1]
-        told.append(done[0][1])
+        answers.append(done[0][1])
 
-    assert told[0] != told[1], "the place of one home is guarded for the other"
+    assert answers[0] != answers[1], "the ledger of one home is guarded for the other"
 
 
 def test_a_program_can_be_stopped_resumed_and_killed_while_others_run() -> None:
@@ -217,7 +219,7 @@ def test_a_program_can_be_stopped_resumed_and_killed_while_others_run() -> None:
     assert (first.poll(), second.poll(), third.poll()) == (0, -9, -15)
 
 
-def test_a_forked_program_writes_to_a_terminal_as_a_fresh_one_does() -> None:
+def test_a_forked_program_writes_to_a_terminal_like_a_fresh_one() -> None:
     program = "import sys; print(sys.stdout.isatty(), sys.stdout.line_buffering)"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     starts: list[AnyPopen] = [PythonProcess[bytes], fresh]
@@ -229,8 +231,8 @@ def test_a_forked_program_writes_to_a_terminal_as_a_fresh_one_does() -> None:
         os.close(master)
 
 
-def test_what_the_interpreter_reads_as_it_starts_takes_a_real_one() -> None:
+def test_variables_that_python_reads_when_it_starts_are_refused() -> None:
     done = run_python("-c", "pass", environment=dict(os.environ) | {"PYTHONHASHSEED": "7"})
 
     assert done.returncode == 1
-    assert b"PYTHONHASHSEED takes a real process" in done.stderr
+    assert b"PYTHONHASHSEED is read when Python starts" in done.stderr

@@ -220,7 +220,7 @@ def fork_pythons() -> None:
     def execute_child(process: subprocess.Popen[bytes], *given: Any) -> None:
         options = dict(zip(_OPTIONS, given, strict=True))
         process.pid = _forked(*_program_of(options))
-        process._child_created = True  # pyright: ignore[reportAttributeAccessIssue]
+        process._child_created = True  # pyright: ignore[reportAttributeAccessIssue] - what `Popen` keeps has no types
         process._close_pipe_fds(*(options[each] for each in _PIPES))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - the same
 
     def spawn(
@@ -238,8 +238,8 @@ def fork_pythons() -> None:
         program = _Program(command, told, str(Path.cwd()), [0, 1, 2], False, -1)
         return _forked(program, ends)
 
-    subprocess.Popen._execute_child = execute_child  # pyright: ignore[reportAttributeAccessIssue]
-    posix.posix_spawn = spawn  # pyright: ignore[reportAttributeAccessIssue]
+    subprocess.Popen._execute_child = execute_child  # pyright: ignore[reportAttributeAccessIssue] - the same
+    posix.posix_spawn = spawn  # pyright: ignore[reportAttributeAccessIssue] - it does less
 
 
 def _forked(program: _Program, descriptors: Sequence[int]) -> int:

@@ -4,8 +4,9 @@
     >>> evaluate_command("git push --force").decision.short
     'ask'
 
-These are the names that programs write. What else an answer holds is in `interlock.values`, every
-error in `interlock.errors`, and whoever asks a server imports `interlock.client`.
+The names most programs need are here. The other types that answers contain are in
+`interlock.values`, all errors in `interlock.errors`, and the client of a server in
+`interlock.client`.
 
 Names are loaded when they are first used, so that `import interlock` costs nothing.
 """

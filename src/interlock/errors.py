@@ -2,7 +2,7 @@
 
     InterlockError
     ├── PolicyError         a policy file that does not load; carries every complaint at once
-    ├── RulesError          a built-in file of rules that does not load; the same
+    ├── RulesError          a built-in rules file that does not load; the same
     ├── InputError          what a caller handed over cannot be read
     │   ├── KeyConflictError    a request key that stands for another request already
     │   └── UnknownError        an id that names nothing
@@ -39,7 +39,7 @@ class PolicyError(InterlockError):
 
 
 class RulesError(InterlockError):
-    """A built-in file of rules does not load; `complaints` holds one sentence per mistake."""
+    """A built-in rules file does not load; `complaints` has one sentence per mistake."""
 
     def __init__(self, complaints: Sequence[str]) -> None:
         self.complaints = tuple(complaints)

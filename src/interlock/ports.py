@@ -290,7 +290,7 @@ class Listener(Protocol):
     """Waits for commits; none after it was opened is missed. Only one thread may wait."""
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Return True on news, False after the timeout or `stop`; after an error, wait again."""
+        """Return True on news, False after the timeout or `stop`; may be retried after an error."""
         ...
 
     def stop(self) -> None:

@@ -1,9 +1,9 @@
-"""The types of what answers hold and calls take, for annotations and comparisons.
+"""The types that answers contain and calls accept, for annotations and comparisons.
 
     from interlock.values import StepReason, StopVeto
 
-Using Interlock does not require importing any of them: calls accept a table or a text instead,
-and every member of a closed set equals its text.
+Importing them is optional: calls also accept a dict or a str, and every enum member equals its
+str value.
 """
 
 from __future__ import annotations

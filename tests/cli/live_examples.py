@@ -52,8 +52,10 @@ class Process:
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
-        self.process = PythonProcess[str](
-            program(words),
+        # A run belongs to a process: what works in it descends from that one, as no fork does.
+        real = words[:3] == ["run", "exec", "--run"]
+        self.process = (subprocess.Popen[str] if real else PythonProcess[str])(
+            [sys.executable, *program(words)] if real else program(words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -52,7 +52,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 def durable_server() -> Iterator[PostgresServer]:
     """A server that waits for the disk."""
     if os.environ.get(SKIPPED) == "1":
-        pytest.skip(f"{SKIPPED}=1 is set: unset it to run what needs Postgres")
+        pytest.skip(f"{SKIPPED}=1 is set: unset it to run the tests that need Postgres")
     try:
         with own_server(durable=True) as server:
             yield server

@@ -23,7 +23,7 @@ ROUNDS = rounds(short=1, soak=20)
 def server() -> Iterator[PostgresServer]:
     """A server that waits for the disk, to be killed."""
     if os.environ.get(SKIPPED) == "1":
-        pytest.skip(f"{SKIPPED}=1 is set: unset it to run what needs Postgres")
+        pytest.skip(f"{SKIPPED}=1 is set: unset it to run the tests that need Postgres")
     with own_server(durable=True) as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""Make targets, workflow, hooks, templates and pages: what one names, the others have."""
+"""Make targets, the workflow, hooks, templates and pages agree with each other."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def listed_targets() -> list[str]:
 
 
 def named_targets(path: Path) -> set[str]:
-    """Return the targets that a page or a configuration tells people or machines to make."""
+    """Return the make targets that a page or a configuration names."""
     text = path.read_text()
     code = re.findall(r"^ *```.*?^ *```", text, re.DOTALL | re.MULTILINE)
     found = re.findall(r"(?:`|run: )make ([a-z][a-z-]*)", text)
@@ -76,7 +76,7 @@ def test_make_help_lists_every_target_in_a_group() -> None:
     assert len(listed_targets()) == len(set(listed_targets()))
 
 
-def test_a_target_that_make_help_leaves_out_is_a_step_of_another() -> None:
+def test_a_target_that_make_help_omits_is_used_by_another() -> None:
     text = (ROOT / "Makefile").read_text()
     (phony,) = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)
 
@@ -101,7 +101,7 @@ def test_the_main_pages_and_the_workflow_name_targets() -> None:
     assert {"README.md", "CONTRIBUTING.md", ".github/workflows/test.yml"} <= naming
 
 
-def test_the_workflow_tests_every_version_of_python_that_is_supported() -> None:
+def test_the_workflow_tests_every_supported_python() -> None:
     jobs = load_yaml(ROOT / ".github" / "workflows" / "test.yml")["jobs"]
     set_up = [step["with"] for step in jobs["dist"]["steps"] if "setup-python" in str(step)]
 
@@ -136,7 +136,7 @@ def test_a_python_that_is_named_replaces_an_environment_of_another_and_keeps_its
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=name_of)
-def test_a_workflow_may_only_read(path: Path) -> None:
+def test_a_workflow_has_read_permission_only(path: Path) -> None:
     workflow = load_yaml(path)
 
     assert workflow["permissions"] == {"contents": "read"}
@@ -144,7 +144,7 @@ def test_a_workflow_may_only_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "job"), workflow_jobs())
-def test_a_job_ends_in_time_and_runs_only_pinned_actions(name: str, job: dict[str, Any]) -> None:
+def test_a_job_has_a_timeout_and_runs_only_pinned_actions(name: str, job: dict[str, Any]) -> None:
     assert 0 < job["timeout-minutes"] <= 60
     for step in job["steps"]:
         assert "run" in step or re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"])
@@ -175,7 +175,7 @@ def test_an_issue_template_is_complete(path: Path) -> None:
     assert len({field["id"] for field in fields}) == len(fields)
 
 
-def test_the_editor_and_the_linter_agree_on_the_length_of_a_line() -> None:
+def test_the_editor_and_the_linter_agree_on_line_length() -> None:
     editor = configparser.ConfigParser()
     editor.read_string(f"[top]\n{(ROOT / '.editorconfig').read_text()}")
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]

@@ -59,7 +59,7 @@ json.dump(
 
 
 def blocks(text: str) -> dict[str, list[str]]:
-    """Return what is printed as code below each heading of a page."""
+    """Return the code blocks below each heading of a page."""
     found = defaultdict[str, list[str]](list)
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         for block in re.findall(r"^( *)```\w+\n(.*?)^\1```", part, re.DOTALL | re.MULTILINE):
@@ -71,7 +71,7 @@ RECIPES = blocks(PAGE)
 
 
 def put(file: Path, above: str, *added: str, indent: int = 0) -> None:
-    """Add lines to a file, above one that is there."""
+    """Insert lines into a file, above an existing one."""
     text = file.read_text()
     assert text.count(above) == 1, above
     lines = textwrap.indent("".join(added), " " * indent)
@@ -80,7 +80,7 @@ def put(file: Path, above: str, *added: str, indent: int = 0) -> None:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Add everything that the page prints to a copy of the package; return what that does then."""
+    """Apply every recipe to a copy of the package; return what the copy then does."""
     above = tmp_path_factory.mktemp("recipes")
     package = above / "interlock"
     shutil.copytree(ROOT / "src" / "interlock", package)
@@ -130,7 +130,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def test_every_recipe_that_prints_code_is_followed() -> None:
+def test_every_recipe_with_code_is_followed() -> None:
     assert {heading: len(printed) for heading, printed in RECIPES.items()} == {
         "A rule": 1,
         "A program": 1,
@@ -143,7 +143,7 @@ def test_every_recipe_that_prints_code_is_followed() -> None:
     }
 
 
-def test_the_rule_speaks_and_its_examples_hold(followed: dict[str, Any]) -> None:
+def test_the_rule_matches_and_its_examples_pass(followed: dict[str, Any]) -> None:
     code, output = followed["policy test"]
 
     assert followed["rule"] == [["backups.larder-expire", "ask"]]
@@ -151,11 +151,11 @@ def test_the_rule_speaks_and_its_examples_hold(followed: dict[str, Any]) -> None
     assert followed["idle"] == []
 
 
-def test_the_program_deletes_as_rm_does(followed: dict[str, Any]) -> None:
+def test_the_program_deletes_like_rm(followed: dict[str, Any]) -> None:
     assert followed["zap"] == followed["rm"] != []
 
 
-def test_the_gate_goes_by_its_keys(followed: dict[str, Any]) -> None:
+def test_the_gate_uses_its_keys(followed: dict[str, Any]) -> None:
     assert followed["gate"] == [["line-length.characters", "warn"]]
 
 
@@ -166,11 +166,11 @@ def test_the_command_shows_the_view(followed: dict[str, Any]) -> None:
     assert "  Examples:\n    interlock projects\n" in own
 
 
-def test_the_runner_is_understood(followed: dict[str, Any]) -> None:
+def test_the_output_of_the_runner_is_counted(followed: dict[str, Any]) -> None:
     assert followed["counts"] == [3, 1]
 
 
-def test_the_store_is_one_of_those_that_every_test_of_the_contract_opens() -> None:
+def test_the_store_fits_into_the_contract_tests() -> None:
     (case,) = RECIPES["A store"]
     names: dict[str, Any] = {"ScratchStore": MemoryStore}
     exec(f"def open_store(param):\n  match param:\n{textwrap.indent(case, ' ' * 4)}", names)
@@ -181,7 +181,7 @@ def test_the_store_is_one_of_those_that_every_test_of_the_contract_opens() -> No
     assert opened() is opened()
 
 
-def test_every_name_that_the_page_tells_is_in_the_code() -> None:
+def test_every_name_on_the_page_is_in_the_code() -> None:
     prose = re.sub(r"^ *```.*?^ *```", "", PAGE, flags=re.DOTALL | re.MULTILINE)
     named = set(re.findall(r"`(_?[A-Za-z]\w*(?:_\w+|[A-Z]\w*)\w*)`", prose)) - {"LineLength"}
     code = "".join(path.read_text() for path in sources("src", "tests"))

@@ -24,7 +24,7 @@ _ONE_FILE_EACH = {
 """Folders that are a list: a file per command, noun, gate or view, however small or many."""
 
 _SHADOWS = {"interlock.commands.code", "interlock.secrets"}
-"""Packages named like modules that Python itself does not import when it starts."""
+"""Packages named like standard modules; Python starts without importing any of those."""
 _STARTING = """
 import argparse, asyncio, collections, contextlib, dataclasses, enum, functools, inspect, json
 import logging, operator, os, pathlib, re, site, subprocess, tempfile, threading, traceback, types
@@ -118,7 +118,7 @@ def test_no_folder_has_more_files_than_one_can_take_in() -> None:
 
 
 def test_python_starts_in_every_folder() -> None:
-    """`python` puts the folder that it is started in first: what lies there hides the standard."""
+    """Modules in the current folder hide those of the standard library."""
     shadows = {module for module in modules() if last(module) in sys.stdlib_module_names}
     assert shadows == _SHADOWS
 

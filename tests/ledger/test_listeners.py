@@ -1,4 +1,4 @@
-"""A wait for commits ends when it is stopped, whatever store it waits for."""
+"""Waiting for commits can be stopped, in every store."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_a_closed_listener_does_not_wait(ledger: Ledger) -> None:
     assert not listener.wait(None)
 
 
-def test_a_stop_ends_a_wait_without_a_limit(ledger: Ledger) -> None:
-    # Over and over: the stop comes before the wait, as it begins and while it lasts.
+def test_a_stop_ends_a_wait_without_a_timeout(ledger: Ledger) -> None:
+    # Repeated, so that the stop comes before, at the start of and during the wait.
     for number in range(20):
         with closing(ledger.listen()) as listener:
-            heard, thread = waiting(listener)
+            heard, thread = start_waiting(listener)
             if number % 2:
                 thread.join(0.001 * number)
             listener.stop()
@@ -48,7 +48,7 @@ def test_a_stop_ends_a_wait_without_a_limit(ledger: Ledger) -> None:
 
 def test_stopping_one_listener_leaves_the_others_waiting(ledger: Ledger) -> None:
     with closing(ledger.listen()) as stopped, closing(ledger.listen()) as other:
-        heard, thread = waiting(other)
+        heard, thread = start_waiting(other)
         stopped.stop()
         assert not stopped.wait(None)
         ledger.execute(appending("r1", a_violation()))
@@ -57,9 +57,9 @@ def test_stopping_one_listener_leaves_the_others_waiting(ledger: Ledger) -> None
         assert heard == [True]
 
 
-def test_a_commit_wakes_everyone_who_waits(ledger: Ledger) -> None:
+def test_a_commit_wakes_every_listener(ledger: Ledger) -> None:
     listeners = [ledger.listen() for _ in range(8)]
-    waits = [waiting(listener) for listener in listeners]
+    waits = [start_waiting(listener) for listener in listeners]
     ledger.execute(appending("r1", a_violation()))
     for _, thread in waits:
         thread.join(LONG_ENOUGH_S)
@@ -82,8 +82,8 @@ def test_a_forked_child_does_not_stop_the_listener_of_its_parent(ledger: Ledger)
         assert listener.wait(LONG_ENOUGH_S)
 
 
-def waiting(listener: Listener) -> tuple[list[bool], threading.Thread]:
-    """Wait on another thread; return what the wait returned, once the thread has ended."""
+def start_waiting(listener: Listener) -> tuple[list[bool], threading.Thread]:
+    """Wait on another thread; the list holds the result once the thread has ended."""
     heard: list[bool] = []
     thread = threading.Thread(target=lambda: heard.append(listener.wait(None)), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Whoever waits for news gets them, even after the store could not be read for a while."""
+"""Subscribers get news again after an outage of the store."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from server.served import PATIENCE_S
 
 
 class _Outage:
-    """Fails once, when something is asked of it."""
+    """Raises once."""
 
     def __init__(self) -> None:
         self.is_over = False
 
-    def pass_by(self) -> None:
+    def raise_once(self) -> None:
         if not self.is_over:
             self.is_over = True
             raise UnavailableError("the store does not answer")
@@ -35,7 +35,7 @@ class _InterruptedListener:
         self.close = inner.close
 
     def wait(self, timeout_s: float | None) -> bool:
-        self._outage.pass_by()
+        self._outage.raise_once()
         return self._inner.wait(timeout_s)
 
 
@@ -50,22 +50,22 @@ class _InterruptedStore(MemoryStore):
         return _InterruptedListener(super().listen(), self.outage)
 
 
-def test_news_come_again_after_a_wait_that_failed() -> None:
+def test_news_resumes_after_a_failed_wait() -> None:
     store = _InterruptedStore()
 
     assert heard(store, lambda: None) == ["r1"]
     assert store.outage.is_over
 
 
-def test_news_come_again_after_a_read_that_failed() -> None:
+def test_news_resumes_after_a_failed_read() -> None:
     outage = _Outage()
 
-    assert heard(MemoryStore(), outage.pass_by) == ["r1"]
+    assert heard(MemoryStore(), outage.raise_once) == ["r1"]
     assert outage.is_over
 
 
 def heard(store: MemoryStore, when_changed: Callable[[], None]) -> list[str]:
-    """Return the run that a subscriber hears of, once something is recorded in `r1`."""
+    """Record something in `r1`; return the run that a subscriber hears of."""
 
     async def hear(ledger: Ledger) -> list[str]:
         news = News(ledger, SystemClock())

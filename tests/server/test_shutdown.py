@@ -1,4 +1,4 @@
-"""A server that is told to end finishes what it has begun, and keeps nobody waiting."""
+"""On shutdown, a server answers the requests under way and closes all other connections."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_idle_connections_and_streams_are_closed(served: Served) -> None:
     served.end()
 
     assert idle.sock.recv(1) == b""
-    # Cut off in the middle, it would raise IncompleteRead.
+    # A stream that is cut off raises IncompleteRead.
     assert events.read() == b"\n"
     idle.close()
     streaming.close()
 
 
 def wait_until_closed(served: Served) -> None:
-    """Wait until the server takes no more connections."""
+    """Wait until the server refuses connections."""
     with suppress(ConnectionRefusedError):
         while True:
             socket.create_connection(served.address, PATIENCE_S).close()

@@ -1,4 +1,4 @@
-"""A mistake in a built-in file is one sentence that names the file, the entry and the field."""
+"""An error in a built-in file names the file, the entry and the field, on one line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOCUMENTS = documents_in(rule_texts())
 
 
 def _complaints(kind: str, name: str, old: str, new: str) -> tuple[str, ...]:
-    """Return what is said of a file in which one text stands in place of another."""
+    """Return the complaints about a file in which `old` is replaced by `new`."""
     text = rule_texts()[kind][name].decode()
     assert old in text
     with pytest.raises(RulesError) as caught:
@@ -38,13 +38,13 @@ def _complaints(kind: str, name: str, old: str, new: str) -> tuple[str, ...]:
 
 
 def _read(kind: str, name: str, text: bytes) -> Tables:
-    """Read all files, one of them with another text."""
+    """Read all files, one of them with a different text."""
     changed = documents_in({kind: {name: text}})
     return tables_from({**DOCUMENTS, kind: {**DOCUMENTS[kind], **changed[kind]}})
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "old", "new", "told"),
+    ("kind", "name", "old", "new", "expected"),
     [
         pytest.param(
             "packs",
@@ -170,33 +170,33 @@ def _read(kind: str, name: str, text: bytes) -> Tables:
         ),
     ],
 )
-def test_a_mistake_is_named_by_its_file_its_entry_and_its_field(
-    kind: str, name: str, old: str, new: str, told: str
+def test_a_mistake_is_reported_with_its_file_entry_and_field(
+    kind: str, name: str, old: str, new: str, expected: str
 ) -> None:
     (complaint,) = _complaints(kind, name, old, new)
 
-    assert complaint.startswith(told)
+    assert complaint.startswith(expected)
     assert "\n" not in complaint
 
 
 @pytest.mark.parametrize("kind", ["packs", "secrets", "programs", "policy"])
-def test_a_file_that_is_no_toml_is_named_with_the_place(kind: str) -> None:
+def test_invalid_toml_is_reported_with_its_line(kind: str) -> None:
     name = next(iter(DOCUMENTS[kind]))
-    told = rf"^interlock/[\w/-]+/{name}\.toml: not valid TOML: .*line 1"
+    expected = rf"^interlock/[\w/-]+/{name}\.toml: not valid TOML: .*line 1"
 
-    with pytest.raises(RulesError, match=told):
+    with pytest.raises(RulesError, match=expected):
         documents_in({kind: {name: b"[pack\n"}})
 
 
-def test_every_mistake_of_a_file_is_named() -> None:
-    twice = _complaints("packs", "git", "\nreason = ", "\nraeson = ")
+def test_all_mistakes_in_a_file_are_reported() -> None:
+    complaints = _complaints("packs", "git", "\nreason = ", "\nraeson = ")
 
-    assert len(twice) == 2
-    assert "unknown field `raeson`: did you mean `reason`?" in twice[0]
-    assert twice[1].endswith("the field `reason` is missing: add it")
+    assert len(complaints) == 2
+    assert "unknown field `raeson`: did you mean `reason`?" in complaints[0]
+    assert complaints[1].endswith("the field `reason` is missing: add it")
 
 
-def test_a_command_ends_with_one_line_and_a_program_gets_an_interlock_error(tmp_path: Path) -> None:
+def test_the_command_line_prints_one_line_and_python_raises_rules_error(tmp_path: Path) -> None:
     copy = tmp_path / "interlock"
     shutil.copytree(str(files("interlock")), copy)
     pack = copy / "policy" / "actions" / "packs" / "git.toml"

@@ -81,7 +81,7 @@ class LoopWorker:
         self._begun: dict[str, None] = {}
 
     def serve(self, *, when_ready: Callable[[], object] = object) -> None:
-        """Work until `stop` is called; whatever is not finished then is done by the next one."""
+        """Work until `stop` is called; the next worker finishes what is left."""
         self._listener = listener = self._loop.chain.governor.ledger.listen()
         try:
             with self._engine:
@@ -94,7 +94,7 @@ class LoopWorker:
             self._loop.jobs.stop()
 
     def stop(self) -> None:
-        """Let `serve` come to its end."""
+        """Make `serve` return."""
         self._over.set()
         if self._listener is not None:
             self._listener.stop()

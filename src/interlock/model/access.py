@@ -1,4 +1,4 @@
-"""Operators and tokens, as they are listed: without their secrets."""
+"""Operators and tokens as they are listed, without their secrets."""
 
 from __future__ import annotations
 

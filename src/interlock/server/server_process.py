@@ -138,7 +138,7 @@ class _HttpServer(ServerState):
         )
 
     async def close(self) -> None:
-        """Finish the requests under way, but do not wait for them longer than the grace period."""
+        """Finish the requests under way, for at most the grace period."""
         if self._server is not None:
             self._server.close()
         for each in tuple(self.connections):
@@ -157,7 +157,7 @@ class _HttpServer(ServerState):
 
 
 class ServerProcess:
-    """One server: it answers until a signal says that it is enough."""
+    """One server, which runs until a signal or `end` shuts it down."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class ServerProcess:
                 left.unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Let it be enough."""
+        """Request shutdown."""
         self._enough.set()
 
     def _listening(self, tcp: socket.socket | None) -> Listening:
@@ -216,7 +216,7 @@ class ServerProcess:
         when_ready: Callable[[Listening], None],
     ) -> None:
         loop = asyncio.get_running_loop()
-        # On any other thread somebody else ends it.
+        # Signals can be handled on the main thread only; elsewhere the caller calls `end`.
         if threading.current_thread() is threading.main_thread():
             for each in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(each, self.end)
@@ -230,14 +230,14 @@ class ServerProcess:
         for task in beside:
             task.cancel()
         await self._hooks.close()
-        # Whoever waits for news is told that there will be none; then connections can end.
+        # End the streams of news, or their connections would stay open.
         await self._desk.news.close()
         closing = (server.close() for server in servers)
         await asyncio.gather(*closing, *beside, return_exceptions=True)
         await self._desk.close()
 
     async def _end_idle(self, servers: Sequence[_HttpServer]) -> None:
-        """End once nobody has asked anything for as long as that may be."""
+        """Shut down after `idle_s` seconds without a request."""
         idle_s = self._options.idle_s
         if idle_s is None:
             return

@@ -116,7 +116,7 @@ class CommandWatch:
 
     @contextmanager
     def hearing_news(self) -> Generator[None]:
-        """Watch what is recorded; report the end of the run within this."""
+        """Report new records while the context is open."""
         listener = self._ledger.listen()
 
         def listen() -> None:

@@ -272,7 +272,7 @@ def _touch(
 def _scores(
     kinds: Counter[tuple[bool, TurnEnd]], points: Mapping[str, int]
 ) -> Counter[tuple[bool, int]]:
-    """Count ends by whether they are done and by their score."""
+    """Count ends of turns by whether the work is done and by score."""
     scores = Counter[tuple[bool, int]]()
     for (is_done, end), count in kinds.items():
         scores[is_done, end.score(points)] += count

@@ -1,4 +1,4 @@
-"""Groups of commands that name the likely command for a misspelled one."""
+"""Command groups that suggest a command for a misspelled one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NO_PAGER: Final = "interlock.no-pager"
 
 
 class Commands(click.Group):
-    """A group that suggests the nearest command for an unknown one."""
+    """A group that suggests the nearest command for an unknown name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command by its name."""
+        """Find a command by its name; raise UsageError with a suggestion if there is none."""
         name = args[0]
         is_known = name.startswith("-") or self.get_command(ctx, name) is not None
         if not is_known and not ctx.resilient_parsing:

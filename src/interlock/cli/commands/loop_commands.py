@@ -236,7 +236,7 @@ class _Worker:
 
 @contextmanager
 def _signals(listener: Listener) -> Generator[threading.Event]:
-    """Note that somebody wants it to end, and let nothing be cut off by it."""
+    """On SIGINT or SIGTERM, set the event and wake the listener, but interrupt nothing."""
     over = threading.Event()
 
     def end(_signum: int, _frame: FrameType | None) -> None:

@@ -1,7 +1,7 @@
 """Wakes the threads that wait for a commit, in every process on this machine.
 
 A listener compares the version of the store with the one it has seen. A commit of this process
-wakes it; where other processes may write as well, it also looks at regular intervals.
+wakes it; if other processes may write too, it also polls.
 
 Only plain locks are used: an interrupt inside a condition variable can leave it locked for good.
 """
@@ -19,7 +19,7 @@ class Notifier:
     """Wakes the threads of this process that wait for a commit."""
 
     def __init__(self, version: Callable[[], int], *, poll_s: float | None = None) -> None:
-        """Watch `version`; look every `poll_s` seconds if other processes may change it."""
+        """Watch `version`; poll it every `poll_s` seconds if other processes may change it."""
         self.version: Final = version
         """Returns the current version of the store."""
         self.poll_s: Final = poll_s
@@ -37,7 +37,7 @@ class Notifier:
 
 
 def release(lock: threading.Lock) -> None:
-    """Release a lock, or leave it as it is if it is not held."""
+    """Release a lock if it is held."""
     with contextlib.suppress(RuntimeError):
         lock.release()
 
@@ -56,7 +56,7 @@ class VersionListener:
         """Return True on a new version, False after the timeout or `stop`."""
         notifier = self._notifier
         until = None if timeout_s is None else time.monotonic() + timeout_s
-        # Registered before it looks: a commit or a `stop` after the look cuts the wait short.
+        # Register before reading the version: a later commit or `stop` then cuts the wait short.
         notifier.waiting.add(self._woken)
         try:
             while not self._is_stopped:

@@ -378,12 +378,12 @@ class PostgresListener:
             self._connection = self._listening()
         self._is_stopped = False
         self._wakeup, self._stopper = socket.socketpair()
-        """Once the second is shut down, the first is readable for good."""
+        """Shutting down the second makes the first readable for good."""
 
     def wait(self, timeout_s: float | None) -> bool:
         """Return True on news, False after the timeout or `stop`.
 
-        Being connected again after an outage is news: some may have been lost.
+        Reconnecting after an outage counts as news: notices may have been lost.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         if self._connection is not None:
@@ -397,7 +397,7 @@ class PostgresListener:
     def stop(self) -> None:
         """End the current wait and every later one, from any thread."""
         self._is_stopped = True
-        # A forked child has the same sockets: it must not wake its parent.
+        # A forked child shares the sockets: it must not stop its parent.
         if self._address.is_of_this_process():
             with contextlib.suppress(OSError):
                 self._stopper.shutdown(socket.SHUT_RDWR)
@@ -420,8 +420,8 @@ class PostgresListener:
         return connection
 
     def _heard(self, connection: psycopg.Connection, until: float | None) -> bool:
-        """Wait for one notice, then take those that came with it."""
-        # The driver's own wait cannot be ended by another thread.
+        """Wait for a notice, then discard the others that have arrived."""
+        # Another thread cannot interrupt the driver's own wait.
         link = connection.pgconn
         while not self._is_stopped:
             link.consume_input()
@@ -449,7 +449,7 @@ class PostgresListener:
         return False
 
     def _pause(self, longest_s: float | None, *sources: int) -> None:
-        """Wait until a source can be read, or until `stop`."""
+        """Wait until a source is readable, `stop` is called or the time is up."""
         with Selector() as selector:
             for each in (self._wakeup.fileno(), *sources):
                 selector.register(each, selectors.EVENT_READ)

@@ -112,7 +112,7 @@ class Pack(
 
 
 def rule_problems(rules: Iterable[Rule]) -> Iterator[str]:
-    """Yield what is wrong with rules beyond the types of their fields."""
+    """Yield mistakes in rules that the types of their fields do not rule out."""
     for rule in rules:
         yield from (f"rule `{rule.id}`: {problem}" for problem in _problems(rule))
 

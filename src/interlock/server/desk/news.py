@@ -192,7 +192,7 @@ class News:
                     self._position = page[-1].position
                 await asyncio.sleep(_BREATH_S)
             except LedgerError:
-                # The store cannot be read now: try again, nothing new may wake us.
+                # The store cannot be read now. Retry, since no further commit may come to wake us.
                 self._woken.set()
                 await asyncio.sleep(_RETRY_S)
 

@@ -1,4 +1,4 @@
-"""Check the built-in TOML files; an error names the file, the rule and the field."""
+"""Validate the built-in TOML files; an error names the file, the rule and the field."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ _TOML_WORDS: Final = {
     "object": "a table",
     "str": "text",
 }
-"""The kinds of TOML values by their names in msgspec."""
+"""Names of TOML values, by their names in msgspec."""
 
 
 def pack_from_toml(file: str, text: bytes) -> Pack:
-    """Return a pack of rules for commands, with the examples that test them."""
+    """Read a pack of command rules and their examples."""
     return pack_from_document(file, document_from_toml(file, text))
 
 
 def pack_from_document(file: str, document: Document) -> Pack:
-    """Return the same from a file that has been parsed."""
+    """Return the same from a parsed file."""
     pack = convert_document(file, document, Pack)
     _raise_if_any(file, [*_duplicates(rule.id for rule in pack.rules), *rule_problems(pack.rules)])
     return pack
 
 
 def credentials_from_document(file: str, document: Document) -> CredentialPack:
-    """Return a pack of rules for credentials, with the examples that test them."""
+    """Return a pack of credential rules and their examples from a parsed file."""
     pack = convert_document(file, document, CredentialPack)
     _raise_if_any(file, _duplicates(rule.id for rule in pack.rule))
     return pack
@@ -71,12 +71,12 @@ def places_from_document(file: str, document: Document) -> dict[str, places.Plac
 
 
 def check_defaults(file: str, defaults: Document) -> None:
-    """Raise RulesError for a default that is no key of a policy, or of the wrong type."""
+    """Raise RulesError for a default that is not a policy key or has the wrong type."""
     convert_document(file, _policy_with(defaults), Policy)
 
 
 def check_presets(file: str, presets: Document, defaults: Document) -> None:
-    """Raise RulesError for a preset that sets no key of a policy, or to the wrong type."""
+    """Raise RulesError for a preset that sets an unknown policy key or a wrong type."""
     tables = convert_document(file, presets, dict[str, dict[str, object]])
     for name, preset in tables.items():
         place = f"{file}: `{name}`"
@@ -95,7 +95,7 @@ def _unknown_limits(preset: Document) -> Iterator[str]:
 
 
 def _policy_with(*layers: Document) -> dict[str, object]:
-    """Return the document of a policy; later layers add keys to the tables of earlier ones."""
+    """Return a policy document; later layers add to the tables of earlier ones."""
     policy: dict[str, object] = {"rules": [], **{section: {} for section in SECTIONS}}
     for layer in layers:
         for name, value in layer.items():
@@ -105,7 +105,7 @@ def _policy_with(*layers: Document) -> dict[str, object]:
 
 
 def convert_document(file: str, document: object, kind: type[T]) -> T:
-    """Return a document as a value of its type; raise RulesError with every mistake in it."""
+    """Convert a document to a type; raise RulesError with every mistake in it."""
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
@@ -123,7 +123,7 @@ def _duplicates(ids: Iterable[str]) -> list[str]:
 
 
 def _mistakes(value: object, annotation: Any, entry: str = "", field: str = "") -> Iterator[str]:  # noqa: ANN401 - an annotation can be anything
-    """Yield what does not fit an annotation, after the entry and the field where it stands."""
+    """Yield each mistake in a value, prefixed with its entry and field."""
     kind = _without_none(annotation)
     origin, items = get_origin(kind), get_args(kind)
     if isinstance(kind, msgspec.StructMeta) and is_table(value):

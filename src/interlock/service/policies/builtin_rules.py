@@ -152,7 +152,7 @@ def builtin_tables() -> Tables:
 
 
 def tables_from(documents: Mapping[str, Mapping[str, Document]]) -> Tables:
-    """Return the tables of the TOML files; raise RulesError for a file with a mistake."""
+    """Return the tables in the parsed TOML files; raise RulesError for a file with a mistake."""
     from interlock.service.policies import builtin_files  # noqa: PLC0415 - most processes read the compiled file
 
     packs, secrets = documents["packs"], documents["secrets"]

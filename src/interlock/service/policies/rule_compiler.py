@@ -1,8 +1,8 @@
 """What comes with Interlock, compiled into one msgpack file when it is built.
 
-A new process reads that file thirty times as fast. It names the checksum of the files it was
-made from: where those have changed since, it does not count, and they are read themselves.
-A build has msgspec and nothing else that Interlock depends on: neither may what is imported here.
+It loads many times faster than the TOML files. It holds their checksum: if they have changed
+since, it is ignored and the TOML files are read instead. A build has no other dependency of
+Interlock than msgspec, so modules imported here may use no other.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def rule_texts(root: Path | None = None) -> dict[str, dict[str, bytes]]:
 
 
 def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, Document]]:
-    """Return what the TOML files say, by kind and name."""
+    """Parse the TOML files, by kind and name."""
     return {
         kind: {name: document_from_toml(file_of(kind, name), text) for name, text in named.items()}
         for kind, named in texts.items()
@@ -75,8 +75,8 @@ def documents_in(texts: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str
 
 
 def document_from_toml(file: str, text: bytes) -> Document:
-    """Return the tables of a file; raise RulesError if it is not TOML."""
-    import tomllib  # noqa: PLC0415 - not needed where the compiled file counts
+    """Parse a TOML file; raise RulesError if it is invalid."""
+    import tomllib  # noqa: PLC0415 - not needed if the compiled file is current
 
     try:
         return tomllib.loads(text.decode())
@@ -85,7 +85,7 @@ def document_from_toml(file: str, text: bytes) -> Document:
 
 
 def file_of(kind: str, name: str) -> str:
-    """Return the path of a TOML file, from the name of the package on."""
+    """Return the path of a TOML file, starting with the package."""
     return f"interlock/{_FOLDERS[kind]}/{name}.toml"
 
 
