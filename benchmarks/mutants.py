@@ -1,374 +1,392 @@
-"""Measure how many small random changes of the source the tests notice (mutation testing).
+"""Measure which share of small random changes to the source the tests notice (mutation testing).
 
-A sample of mutants is embedded in one copy of the tree (`mutations.py`). The `probe` runs all tests
-over it with no mutant on: which tests reach which mutant, and how long they take. Then `kill` runs
-for each mutant the tests that reach it (`mutant_runs.py`). Every step goes on where it was stopped.
+A sample of changes (mutants) is embedded in a clone of the repository, each beside the original and
+chosen while the program runs. The tests run once with no mutant on, which shows how long they take
+and which mutants they reach. Then, for each mutant, those that reach it run until one fails that
+passes with no mutant on. The folder keeps it all: a run that was interrupted continues where it
+was, and once the folder is removed, a new sample is drawn.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import copy
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
+import sys
+import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple, NoReturn, cast
 
 import msgspec
-
-from mutant_runs import Job, Measured, Order, Result, append_line, read_lines
-from mutations import SWITCH, Mutant, embed, sites, source
+import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("commands", "ledger", "policy", "service")
-_NOT_COPIED: Final = (".git", ".venv*", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
-_OF_THIS_PROCESS: Final = ("INTERLOCK_MUTANT", "PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE")
-_SLOW_SECONDS: Final = 1.0
-_MAX_FRESH_FILES: Final = 8
-_FEW_TESTS: Final = 100
-"""Where so few tests reach a mutant, the others in their files may use what those prepared."""
-_KILLED: Final = ("killed", "timed out")
+_PLUGIN: Final = "interlock.mutant_switch"
+_PYTEST: Final = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", _PLUGIN)
+_TICK_SECONDS: Final = 0.05
+_MAX_TICKS: Final = 12_000
+"""For tests that wait forever. Unlike a clock, ticks stop while everything is suspended."""
+_FEW_TESTS: Final = 50
+"""Where fewer reach a mutant, others of their files run too: they may share what reached it."""
+
+_OTHERS: Final = """
+Lt LtE Gt, LtE Lt Gt, Gt GtE Lt, GtE Gt Lt, Eq NotEq, NotEq Eq, Is IsNot, IsNot Is, In NotIn,
+NotIn In, And Or, Or And, Add Sub, Sub Add, Mult Add, Div Mult, FloorDiv Mult, Mod Mult
+"""
+_OPERATORS: Final = {name: others for name, *others in map(str.split, _OTHERS.split(","))}
 
 
-class Reached(msgspec.Struct):
-    """Which tests reach which mutant, by their places in the list."""
+class Mutant(NamedTuple):
+    """A change, named by the text that it replaces: other versions of the source have it too."""
 
-    tests: list[str]
-    mutants: dict[int, list[int]]
+    file: str
+    function: str
+    text: str
+    change: str
+    ordinal: int
+    """Which of the equal ones in the function."""
+
+    @property
+    def package(self) -> str:
+        """The package of its file."""
+        return self.file.split("/")[2]
 
 
 def draw(root: Path, packages: Iterable[str], count: int, seed: int) -> list[Mutant]:
-    """Draw mutants of some packages; every piece of source that can be changed is as likely."""
-    rng = random.Random(seed)
+    """Draw mutants of some packages; all are equally likely."""
     found = [
-        (str(path.relative_to(root)), site)
+        mutant
         for package in packages
         for path in sorted((root / "src/interlock" / package).rglob("*.py"))
-        for site in sites(ast.parse(path.read_text()))
+        for _, mutant in _mutants(ast.parse(path.read_text()), str(path.relative_to(root)))
     ]
-    drawn = sorted(rng.sample(range(len(found)), min(count, len(found))))
-    return [
-        Mutant(
-            file=file,
-            function=site.function,
-            text=site.text,
-            ordinal=site.ordinal,
-            change=site.change_to(rng.choice(site.alternatives)),
-            line=getattr(site.node, "lineno", 0),
-        )
-        for file, site in (found[place] for place in drawn)
-    ]
+    return random.Random(seed).sample(found, min(count, len(found)))
 
 
-def plant(tree: Path, sample: Sequence[Mutant]) -> dict[int, str | None]:
-    """Embed a sample, numbered from 1, in a copy of the sources; return those that were found."""
-    paths = sorted((tree / "src/interlock").rglob("*.py"))
-    trees = {str(path.relative_to(tree)): ast.parse(path.read_text()) for path in paths}
-    found = embed(trees, dict(enumerate(sample, start=1)))
-    for file, module in trees.items():
-        if any(isinstance(each, ast.Name) and each.id == SWITCH for each in ast.walk(module)):
-            (tree / file).write_text(source(module))
-    shutil.copy(Path(__file__).with_name("mutant_switch.py"), tree / "src/interlock")
+class _Embedder(ast.NodeTransformer):
+    def __init__(self, changes: Mapping[ast.AST, Sequence[tuple[int, str]]]) -> None:
+        self._changes = changes
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        visited = self.generic_visit(node)
+        for number, change in self._changes.get(node, ()):
+            switch = ast.parse(f"_is_mutant_on({number})", mode="eval").body
+            if isinstance(visited, ast.stmt):
+                visited = ast.If(ast.UnaryOp(ast.Not(), switch), [visited], [])
+            else:
+                changed = ast.parse(change, mode="eval").body
+                visited = ast.IfExp(switch, changed, cast("ast.expr", visited))
+        return visited
+
+
+def _mutants(module: ast.Module, file: str) -> Iterator[tuple[ast.AST, Mutant]]:
+    """Return every mutant of a module, each with the node to replace."""
+    equal = Counter[tuple[str, str, str]]()
+    for node, function in _nodes_in_functions(module):
+        for replaced, text, change in _changes(node):
+            yield replaced, Mutant(file, function, text, change, equal[function, text, change])
+            equal[function, text, change] += 1
+
+
+def _nodes_in_functions(
+    node: ast.AST, function: str = "", *, is_inside: bool = False
+) -> Iterator[tuple[ast.AST, str]]:
+    """Walk through what runs when a function is called, except for texts that people read."""
+    children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            function = f"{function}.{node.name}".lstrip(".")
+            is_inside = is_inside or not isinstance(node, ast.ClassDef)
+            children = node.body
+        case ast.JoinedStr() | ast.Raise() | ast.Assert() | ast.pattern():
+            return
+        case ast.AnnAssign():
+            children = [node.value] if node.value else []
+        case _:
+            pass
+    for child in children:
+        if is_inside:
+            yield child, function
+        yield from _nodes_in_functions(child, function, is_inside=is_inside)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
+    """Return nodes to replace, each with a text that names it and the text in its place."""
+    text = ast.unparse(node)
+    match node:
+        case ast.If(test) | ast.IfExp(test):
+            yield from ((test, f"if {ast.unparse(test)}", value) for value in ("True", "False"))
+        case ast.Return(ast.Compare() | ast.BoolOp() | ast.UnaryOp(ast.Not()) as value):
+            yield value, text, f"not ({ast.unparse(value)})"
+        case ast.Return(ast.expr() as value) if not isinstance(value, ast.Constant):
+            yield value, text, "None"
+        case ast.Expr(ast.Call() | ast.Await()):
+            yield node, text, "pass"
+        case ast.UnaryOp(ast.Not(), operand):
+            yield node, text, ast.unparse(operand)
+        case ast.Constant(int(value)):
+            yield node, text, str(not value if isinstance(value, bool) else value + 1)
+        case _:
+            yield from ((node, text, change) for change in _with_other_operators(node))
+
+
+def _with_other_operators(node: ast.AST) -> Iterator[str]:
+    changed = copy.deepcopy(node)
+    match changed:
+        case ast.BinOp(left=ast.Constant(str() | bytes()) | ast.JoinedStr()):
+            pass  # nothing but an error would come of a text with another operator
+        case ast.BinOp(right=ast.Constant(str() | bytes()) | ast.JoinedStr()):
+            pass
+        case ast.BinOp(op=op) | ast.BoolOp(op=op):
+            for changed.op in _other_operators(op):
+                yield ast.unparse(changed)
+        case ast.Compare(ops=ops):
+            for place, op in enumerate(ops):
+                for other in _other_operators(op):
+                    changed.ops = [*ops[:place], other, *ops[place + 1 :]]
+                    yield ast.unparse(changed)
+        case _:
+            pass
+
+
+def _other_operators(operator: ast.AST) -> list[Any]:
+    return [getattr(ast, name)() for name in _OPERATORS.get(type(operator).__name__, ())]
+
+
+def embed(root: Path, sample: Sequence[Mutant]) -> list[int]:
+    """Embed mutants in a tree; return the numbers of those it has, which start at 1."""
+    shutil.copy(Path(__file__).with_name("mutant_switch.py"), root / "src/interlock")
+    numbers = {mutant: number for number, mutant in enumerate(sample, start=1)}
+    found = list[int]()
+    for path in {root / each.file for each in sample if (root / each.file).exists()}:
+        module = ast.parse(path.read_text())
+        changes = defaultdict[ast.AST, list[tuple[int, str]]](list)
+        for node, mutant in _mutants(module, str(path.relative_to(root))):
+            if number := numbers.get(mutant):
+                changes[node].append((number, mutant.change))
+                found.append(number)
+        _Embedder(changes).visit(module)
+        places = [n for n, each in enumerate(module.body) if "__future__" in ast.unparse(each)]
+        switch = ast.parse(f"from {_PLUGIN} import is_on as _is_mutant_on").body
+        module.body[max(places, default=0) + 1 : 0] = switch
+        path.write_text(ast.unparse(ast.fix_missing_locations(module)))
     return found
 
 
-class Bench:
-    """A copy of the tree with a sample of mutants, and what was found out about them."""
-
-    def __init__(self, build: Path, results: Path) -> None:
-        self.tree = build / "tree"
-        self.python = self.tree / ".venv/bin/python"
-        self.notes = build / "notes"
-        self.results = results
-
-    def build(self, sample: Sequence[Mutant]) -> None:
-        """Copy the tree with its environment, and embed the sample."""
-        if (self.results / "built.json").exists() and self.tree.exists():
-            return
-        shutil.rmtree(self.tree, ignore_errors=True)
-        shutil.copytree(ROOT, self.tree, ignore=shutil.ignore_patterns(*_NOT_COPIED), symlinks=True)
-        subprocess.run(["git", "init", "--quiet", self.tree], check=True)
-        _copy_environment(ROOT / ".venv", self.tree / ".venv")
-        self.embed(sample)
-
-    def embed(self, sample: Sequence[Mutant]) -> None:
-        """Embed the sample in the copied tree, with room for notes."""
-        shutil.rmtree(self.notes, ignore_errors=True)
-        for folder in ("processes", "reached"):
-            (self.notes / folder).mkdir(parents=True)
-            (self.notes / folder).chmod(0o1777)
-        found = plant(self.tree, sample)
-        (self.results / "built.json").write_bytes(msgspec.json.encode(found))
-        print(f"embedded {len(found)} of {len(sample)} mutants")
-
-    def probe(self, arguments: Sequence[str]) -> None:
-        """Run the tests that were not measured yet, with no mutant on."""
-        measured = read_lines(self.results / "tests.jsonl", Measured)
-        (self.notes / "measured").write_text("\n".join(each.test for each in measured))
-        self._run("probe", self.results / "tests.jsonl", *arguments)
-        self._forget_missing_tests()
-        reached = self.reached()
-        for path in (self.notes / "reached").iterdir():
-            for line in path.read_text().splitlines():
-                test, _, numbers = line.partition("\t")
-                for number in numbers.split():
-                    reached[int(number)].add(test)
-        places = {
-            each: place
-            for place, each in enumerate(sorted({t for s in reached.values() for t in s}))
-        }
-        known = {
-            number: sorted(map(places.__getitem__, tests)) for number, tests in reached.items()
-        }
-        (self.results / "reached.json").write_bytes(msgspec.json.encode(Reached([*places], known)))
-
-    def _forget_missing_tests(self) -> None:
-        """Drop what was measured of tests that are no more."""
-        path = self.results / "tests.jsonl"
-        collected = set((self.notes / "collected").read_text().splitlines())
-        seen = set(map(_file_of, collected))
-        kept = {
-            each.test: each
-            for each in read_lines(path, Measured)
-            if each.test in collected
-            or (_file_of(each.test) not in seen and (self.tree / _file_of(each.test)).exists())
-        }
-        path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in kept.values()))
-
-    def reached(self) -> defaultdict[int, set[str]]:
-        """Return the tests that reach each mutant; an empty text stands for collecting them."""
-        path = self.results / "reached.json"
-        found = defaultdict[int, set[str]](set)
-        if path.exists():
-            known = msgspec.json.decode(path.read_bytes(), type=Reached)
-            for number, places in known.mutants.items():
-                found[number] = {known.tests[place] for place in places}
-        return found
-
-    def kill(
-        self,
-        sample: Sequence[Mutant],
-        cap_seconds: float,
-        before: Mapping[int, Result],
-        *,
-        again: bool = True,
-    ) -> None:
-        """Run for each mutant the tests that reach it; what killed it before comes first.
-
-        What survived before is tried `again`, or taken to survive.
-        """
-        built = msgspec.json.decode(
-            (self.results / "built.json").read_bytes(), type=dict[int, str | None]
-        )
-        known = {each.number for each in read_lines(self.results / "mutants.jsonl", Result)}
-        tests = read_lines(self.results / "tests.jsonl", Measured)
-        search = _Search(tests, self.reached(), cap_seconds)
-        jobs = list[Job]()
-        for number, mutant in enumerate(sample, start=1):
-            earlier = before.get(number)
-            if number in known:
-                continue
-            if number not in built:
-                result = Result(number, "missing")
-            elif earlier and earlier.status not in _KILLED and not again:
-                result = earlier
-            elif job := search.job(number, mutant, earlier, is_import=built[number] is not None):
-                jobs.append(job)
-                continue
-            else:
-                result = Result(number, "unreached")
-            append_line(self.results / "mutants.jsonl", result)
-        if not jobs:
-            return
-        order = Order(
-            jobs=jobs,
-            results=str(self.results / "mutants.jsonl"),
-            notes=str(self.notes),
-            measured=str(self.results / "tests.jsonl"),
-        )
-        (self.notes / "order").write_bytes(msgspec.json.encode(order))
-        self._run("kill", self.notes / "order")
-
-    def _run(self, how: str, path: Path, *arguments: str) -> None:
-        program = Path(__file__).with_name("mutant_runs.py")
-        kept = {name: value for name, value in os.environ.items() if name not in _OF_THIS_PROCESS}
-        subprocess.run(
-            [self.python, program, how, path, *arguments],
-            cwd=self.tree,
-            env=kept if how == "probe" else kept | {"INTERLOCK_MUTANT": "0"},
-            check=False,
-        )
+def build(folder: Path, commit: str, sample: Sequence[Mutant]) -> None:
+    """Clone the repository with an environment of its own, and embed a sample."""
+    tree, processes = folder / "tree", folder / "notes/processes"
+    shutil.rmtree(folder, ignore_errors=True)
+    processes.mkdir(parents=True)
+    for each in (processes, processes.parent):
+        each.chmod(0o1777)  # tests start processes of other users
+    subprocess.run(["git", "clone", "--quiet", "--no-checkout", ROOT, tree], check=True)
+    subprocess.run(["git", "checkout", "--quiet", "--detach", commit], cwd=tree, check=True)
+    subprocess.run(["make", ".venv/.installed"], cwd=tree, check=True)
+    found = embed(tree, sample)
+    left_out = sorted({*range(1, len(sample) + 1)} - {*found})
+    print(f"embedded {len(found)} mutants; left out, not in this tree: {left_out or 'none'}")
+    (folder / "mutants.json").write_bytes(msgspec.json.encode({n: sample[n - 1] for n in found}))
 
 
-class _Search:
-    """Decides which tests are run for a mutant, and in which order."""
+def read_mutants(folder: Path) -> dict[int, Mutant]:
+    """Return the mutants in a folder by their numbers."""
+    return msgspec.json.decode((folder / "mutants.json").read_bytes(), type=dict[int, Mutant])
 
-    def __init__(
-        self, tests: Iterable[Measured], reached: Mapping[int, set[str]], cap_seconds: float
-    ) -> None:
-        self._seconds = {each.test: each.seconds for each in tests if not each.failed}
-        self._reached = reached
+
+def _read_lines(path: Path) -> list[list[str]]:
+    return [each.split("\t") for each in path.read_text().splitlines()] if path.exists() else []
+
+
+def _run(tree: Path, *command: object, **environment: str) -> int:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTEST_MUTANT"}
+    process = [tree / ".venv/bin/python", *map(str, command)]
+    return subprocess.run(process, cwd=tree, env=kept | environment, check=False).returncode
+
+
+class _Killer:
+    """Runs the tests that reach each mutant in place of pytest's own loop."""
+
+    def __init__(self, folder: Path, cap_seconds: float) -> None:
+        self._folder = folder
         self._cap_seconds = cap_seconds
-        self._by_file = defaultdict[str, list[str]](list)
-        for test in self._seconds:
-            self._by_file[_file_of(test)].append(test)
-        self._mean_seconds = {
-            file: sum(map(self._seconds.__getitem__, own)) / len(own)
-            for file, own in self._by_file.items()
-        }
+        self._screen = os.dup(1)  # pytest captures the other one
+        steps = _read_lines(folder / "notes/tests")
+        failed = {test for test, _, _, outcome in steps if outcome != "passed"}
+        self._seconds = defaultdict[str, float](float)
+        for (test, _), took in {(test, step): took for test, step, took, _ in steps}.items():
+            if test not in failed:
+                self._seconds[test] += float(took)
+        self._reaching = defaultdict[int, set[str]](set)
+        for test, number in _read_lines(folder / "notes/reached"):
+            self._reaching[int(number)].add(test)
+        self._passing = set[tuple[str, bool]]()
 
-    def job(
-        self, number: int, mutant: Mutant, before: Result | None, *, is_import: bool
-    ) -> Job | None:
-        """Return the tests to run; None if no test reaches the mutant."""
-        reaching = self._reached.get(number, set[str]())
-        is_import = is_import or reaching == {""}
-        folders = set(Path(mutant.file).parts)
-        tests = self._ordered(reaching & self._seconds.keys(), folders)
-        if not tests and is_import:
-            tests = self._ordered(
-                {test for test in self._seconds if folders & set(Path(_file_of(test)).parts)},
-                folders,
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        assert not session.testsfailed, "the tests cannot be collected"
+        self._session = session
+        self._items = {item.nodeid: cast("Any", item) for item in session.items}
+        # No mutant may fill the database that all tests copy.
+        copies = (n for n, each in self._items.items() if "postgres_template" in each.fixturenames)
+        self._failing_test(0, [*copies][:1], is_early=False)
+        mutants = read_mutants(self._folder)
+        known = {int(number) for number, *_ in _read_lines(self._folder / "results")}
+        left = sorted(mutants.keys() - known)
+        worker = os.fork()
+        try:
+            for number in left[::2] if worker else left[1::2]:
+                test = self._killing_test(number, mutants[number])
+                with (self._folder / "results").open("a") as results:
+                    results.write(f"{number}\t{test}\n")
+                done = len(_read_lines(self._folder / "results"))
+                what = f"killed by {test}" if test else "survived"
+                os.write(self._screen, f"{done}/{len(mutants)} mutant {number} {what}\n".encode())
+        finally:
+            if not worker:
+                os._exit(0)
+        os.waitpid(worker, 0)
+        return True
+
+    def _killing_test(self, number: int, mutant: Mutant) -> str:
+        """Return a test that fails with a mutant on and passes with none; empty without one."""
+        tests, is_early = self._tests_for(number, mutant), "" in self._reaching[number]
+        while test := self._failing_test(number, tests, is_early=is_early):
+            key = test, is_early
+            if key in self._passing or not self._failing_test(0, [test], is_early=is_early):
+                self._passing.add(key)
+                return test
+            tests = tests[tests.index(test) + 1 :]
+        return ""
+
+    def _tests_for(self, number: int, mutant: Mutant) -> list[str]:
+        """Return quick tests first, but not every case of a function before all others."""
+        reaching = self._reaching[number]
+        files = {test.partition("::")[0] for test in reaching if len(reaching) < _FEW_TESTS}
+        folder = f"tests/{mutant.package}/"
+        costs, ranks = dict[str, float](), Counter[str]()
+        for seconds, test in sorted((self._seconds[test], test) for test in self._seconds):
+            is_near = test.partition("::")[0] in files or (
+                "" in reaching and test.startswith(folder)
             )
-        if len(tests) < _FEW_TESTS:
-            files = dict.fromkeys(map(_file_of, tests))
-            others = {test for file in files for test in self._by_file[file]} - set(tests)
-            tests += self._ordered(others, folders)
+            if test in self._items and (test in reaching or is_near):
+                function = test.partition("[")[0]
+                costs[test] = (0.002 + seconds) * (1 + ranks[function])
+                costs[test] *= 1 if test in reaching else 10
+                ranks[function] += 1
+        chosen, total = list[str](), 0.0
+        for test in sorted(costs, key=lambda each: costs[each]):
+            if not chosen or total + self._seconds[test] <= self._cap_seconds:
+                chosen.append(test)
+                total += self._seconds[test]
+        return chosen
+
+    def _failing_test(self, number: int, tests: Sequence[str], *, is_early: bool) -> str:
+        """Run tests in a process of its own until one fails; a time limit counts as failure."""
         if not tests:
-            return None
-        killers = [before.test] if before and before.test in self._seconds else []
-        tests = [*killers, *(test for test in tests if test not in killers)]
-        fresh = [*self._fresh(tests)] if is_import or "" in reaching else []
-        if is_import or (before and before.is_fresh):
-            return Job(number, fresh or tests, is_fresh=True)
-        return Job(number, [*self._within(tests, self._cap_seconds)], fresh)
+            return ""
+        pid = os.fork()
+        if pid == 0:
+            self._be_child(number, tests, is_early=is_early)
+        for _ in range(_MAX_TICKS):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                break
+            time.sleep(_TICK_SECONDS)
+        else:
+            os.kill(pid, signal.SIGKILL)
+            status = os.waitpid(pid, 0)[1]
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)  # what tests have left running
+        log = self._folder / f"notes/run.{pid}"
+        steps = _read_lines(log)
+        for each in (log, self._folder / f"notes/processes/{pid}"):
+            each.unlink(missing_ok=True)
+        failed = [test for test, _, _, outcome in steps if outcome == "failed"]
+        finished = sum(step == "teardown" for _, step, _, _ in steps)
+        return [*failed, *tests[finished:], tests[-1]][0] if status else ""
 
-    def _ordered(self, tests: Iterable[str], folders: set[str]) -> list[str]:
-        """Order tests: quick ones, some of every function, those about the mutant's folder."""
-        rank = Counter[str]()
-        keys = dict[str, tuple[bool, int, bool, float, str]]()
-        for test in sorted(tests, key=lambda each: (self._seconds[each], each)):
-            file, function = _file_of(test), test.partition("[")[0]
-            is_elsewhere = folders.isdisjoint(Path(file).parts)
-            is_slow = self._seconds[test] > _SLOW_SECONDS
-            few = min(rank[function], 3)
-            keys[test] = (is_slow, few, is_elsewhere, self._mean_seconds[file], file)
-            rank[function] += 1
-        return sorted(keys, key=keys.__getitem__)
-
-    def _fresh(self, tests: Iterable[str]) -> Iterator[str]:
-        files = set[str]()
-        for test in self._within(tests, self._cap_seconds / 2):
-            if len(files | {_file_of(test)}) <= _MAX_FRESH_FILES:
-                files.add(_file_of(test))
-                yield test
-
-    def _within(self, tests: Iterable[str], cap_seconds: float) -> Iterator[str]:
-        """Return the tests that fit under a cap; the first always does."""
-        total = 0.0
-        for test in tests:
-            took = self._seconds[test]
-            if not total or total + took <= cap_seconds:
-                total += took
-                yield test
+    def _be_child(self, number: int, tests: Sequence[str], *, is_early: bool) -> NoReturn:
+        code = 1
+        try:
+            os.setsid()
+            manager = cast("Any", self._session.config.pluginmanager)
+            manager.getplugin(_PLUGIN).work_for(str(number))
+            limit = int(30 + 3 * sum(self._seconds[test] for test in tests))
+            if number:
+                resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="w")
+            manager.unregister(name="terminalreporter")
+            capture = manager.getplugin("capturemanager")
+            capture.stop_global_capturing()
+            capture.start_global_capturing()
+            if is_early:  # collecting them already depends on the mutant
+                os.execv(sys.executable, [sys.executable, *_PYTEST, "-x", *tests])
+            items = [self._items[test] for test in tests]
+            for item, following in zip(items, [*items[1:], None], strict=False):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if self._session.testsfailed:
+                    break
+            cast("Any", self._session)._setupstate.teardown_exact(None)  # noqa: SLF001 - ends fixtures
+            code = min(self._session.testsfailed, 1)
+        finally:
+            os._exit(code)  # what the parent set up ends in the parent
 
 
-def summary(
-    sample: Sequence[Mutant], results: Iterable[Result], before: Mapping[int, Result]
-) -> str:
-    """Return the share killed, of all and of each package, and what survived."""
-    by_number = {each.number: each for each in results if each.status != "missing"}
-    totals, killed = Counter[str](), Counter[str]()
-    survivors = list[str]()
-    for number, mutant in enumerate(sample, start=1):
-        if (result := by_number.get(number)) is None:
-            continue
-        for name in ("all", Path(mutant.file).parts[2]):
-            totals[name] += 1
-            killed[name] += result.status in _KILLED
-        if result.status not in _KILLED:
-            change = f"{_shortened(mutant.text)}  ->  {_shortened(mutant.change)}"
-            survivors.append(
-                f"{mutant.file}:{mutant.line} {mutant.function} ({number}, {result.status},"
-                f" {result.tried} tests): {change}"
-            )
-    shares = [
-        f"{name}: {killed[name]} of {total} killed ({killed[name] / total:.1%})"
-        for name, total in sorted(totals.items())
-    ]
-    counts = sorted(Counter(each.status for each in by_number.values()).items())
-    statuses = ", ".join(f"{count} {status}" for status, count in counts)
-    left = len(sample) - len(by_number)
-    lines = [*survivors, "", *shares, f"{statuses}; {left} missing or not yet tried"]
-    if before:
-        earlier = sum(before[each].status in _KILLED for each in by_number if each in before)
-        lines.append(f"before: {earlier} of the same killed")
+def summary(folder: Path) -> str:
+    """Return the survivors, and the share killed, of each package and of all."""
+    mutants = read_mutants(folder)
+    killing = {int(number): test for number, test in _read_lines(folder / "results")}
+    lines = ["survived:"]
+    for number, test in sorted(killing.items()):
+        file, function, text, change, _ = mutants[number]
+        lines += [] if test else [f"{number} {file} {function}: {text}  ->  {change}"]
+    for package in ("all", *sorted({mutant.package for mutant in mutants.values()})):
+        own = [t for n, t in killing.items() if package in ("all", mutants[n].package)]
+        killed = len([*filter(None, own)])
+        lines.append(f"{package}: {killed} of {len(own)} killed ({killed / max(len(own), 1):.1%})")
     return "\n".join(lines)
 
 
-def _shortened(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def _file_of(test: str) -> str:
-    return test.partition("::")[0]
-
-
-def _copy_environment(original: Path, copied: Path) -> None:
-    """Copy a virtual environment by hard links, and have it load the sources beside the copy."""
-    shutil.copytree(original, copied, symlinks=True, copy_function=os.link)
-    before, after = (str(each.parent).encode() for each in (original, copied))
-    for path in [*copied.glob("bin/*"), *copied.glob("lib/*/*/*.pth"), copied / "pyvenv.cfg"]:
-        if not path.is_symlink() and path.is_file() and before in (content := path.read_bytes()):
-            mode = path.stat().st_mode
-            path.unlink()
-            path.write_bytes(content.replace(before, after))
-            path.chmod(mode)
-
-
 def main() -> None:
-    """Take all steps, or one of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=37)
-    parser.add_argument("--cap", type=float, default=60, help="seconds of tests per mutant")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/mutants")
-    parser.add_argument("--results", type=Path, help="folder that keeps what was found out")
-    parser.add_argument("--sample", type=Path, help="mutants that were drawn before")
-    parser.add_argument("--only-killers", type=Path, help="mutants.jsonl of an earlier run")
-    parser.add_argument("--again", action="store_true", help="with those that survived it as well")
-    parser.add_argument("--step", choices=("build", "probe", "kill", "summary"))
-    parser.add_argument("tests", nargs="*", help="arguments of pytest for the probe")
-    arguments = parser.parse_args()
-    results: Path = (arguments.results or arguments.build / "results").resolve()
-    results.mkdir(parents=True, exist_ok=True)
-    if not (kept := results / "sample.json").exists():
-        if arguments.sample:
-            shutil.copy(arguments.sample, kept)
-        else:
-            drawn = draw(ROOT, PACKAGES, arguments.count, arguments.seed)
-            kept.write_bytes(msgspec.json.encode(drawn))
-    sample = msgspec.json.decode(kept.read_bytes(), type=list[Mutant])
-    bench = Bench(arguments.build.resolve(), results)
-    earlier = read_lines(arguments.only_killers, Result) if arguments.only_killers else []
-    before = {each.number: each for each in earlier}
-    steps = {
-        "build": lambda: bench.build(sample),
-        "probe": lambda: bench.probe(["-n", "2", "--dist", "worksteal", *arguments.tests]),
-        "kill": lambda: bench.kill(
-            sample, arguments.cap, before, again=not before or arguments.again
-        ),
-        "summary": lambda: print(
-            summary(sample, read_lines(results / "mutants.jsonl", Result), before)
-        ),
-    }
-    for name in [arguments.step] if arguments.step else steps:
-        steps[name]()
+    """Take every step that has not been taken."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("make mutants", description=__doc__, formatter_class=raw)
+    add = parser.add_argument
+    add("--count", type=int, default=300, help="mutants to draw (default: 300)")
+    add("--seed", type=int, default=1, help="the same one draws the same mutants (default: 1)")
+    add("--cap", type=float, default=20, help="seconds of tests to run for each (default: 20)")
+    add("--commit", default="HEAD", help="what to measure (default: HEAD)")
+    add("--folder", type=Path, default=ROOT / "build/mutants", help="default: build/mutants")
+    add("--sample", type=Path, help="take the mutants of another folder")
+    add("--in-tree", action="store_true", help=argparse.SUPPRESS)
+    add("tests", nargs="*", help="the tests to run, as pytest takes them (default: all)")
+    options = parser.parse_args()
+    folder: Path = options.folder.resolve()
+    if options.in_tree:
+        del sys.path[0]  # the tree has modules of the same names
+        sys.exit(pytest.main([*_PYTEST[2:], *options.tests], [_Killer(folder, options.cap)]))
+    if not (folder / "mutants.json").exists():
+        drawn = draw(ROOT, PACKAGES, options.count, options.seed)
+        sample = [*read_mutants(options.sample).values()] if options.sample else drawn
+        build(folder, options.commit, sample)
+    if not (folder / "probed").exists():
+        if _run(folder / "tree", *_PYTEST, "--workers", "2", *options.tests) > 1:
+            sys.exit("the tests cannot be run")
+        (folder / "probed").touch()
+    own = (__file__, "--in-tree", "--folder", folder, "--cap", options.cap)
+    _run(folder / "tree", *own, *options.tests, PYTEST_MUTANT="0")
+    print(summary(folder))
 
 
 if __name__ == "__main__":
