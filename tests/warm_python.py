@@ -324,7 +324,9 @@ def _be_program(program: _Program, received: Sequence[int]) -> None:
     os.chdir(program.folder)
     for name, value in program.environment.items():
         is_read_early = name.startswith(("PYTHON", "LC_ALL")) and name not in _READ_HERE
-        assert not is_read_early or os.environ.get(name) == value, f"{name} takes a real process"
+        assert not is_read_early or os.environ.get(name) == value, (
+            f"{name} is read when Python starts: use a real process"
+        )
     os.environ.clear()
     os.environ.update(program.environment)
     time.tzset()

@@ -144,7 +144,8 @@ class Served(Client):
 
     def end(self) -> None:
         """Request shutdown, as a signal does."""
-        self.loop.call_soon_threadsafe(self._process.end)
+        with suppress(RuntimeError):  # it has ended, and its loop with it
+            self.loop.call_soon_threadsafe(self._process.end)
 
 
 def places_in(folder: Path) -> ServerPlaces:

@@ -51,7 +51,7 @@ def test_idle_connections_and_streams_are_closed(served: Served) -> None:
 
 
 def wait_until_closed(served: Served) -> None:
-    """Wait until the server refuses connections."""
-    with suppress(ConnectionRefusedError):
+    """Wait until the server refuses connections; one under way is reset as it closes."""
+    with suppress(ConnectionRefusedError, ConnectionResetError):
         while True:
             socket.create_connection(served.address, PATIENCE_S).close()
