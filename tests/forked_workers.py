@@ -11,7 +11,7 @@ import signal
 import tempfile
 import traceback
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -106,7 +106,7 @@ class _ForkedWorkers:
             self._bury(session, worker)
             return
         if message is None:
-            batch = self._batches.popleft() if self._batches else []
+            batch = self._take_batch(session, worker)
             worker.unfinished.extend(batch)
             worker.is_dismissed = not batch
             with suppress(BrokenPipeError):  # it has died since: the next message is its end
@@ -125,6 +125,24 @@ class _ForkedWorkers:
         if report.when == "teardown":
             item = session.items[worker.unfinished.popleft()]
             session.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _take_batch(self, session: pytest.Session, worker: _Worker) -> list[int]:
+        """Return tests from the folder that a worker is at, or from the one with fewest workers.
+
+        What the tests of a folder share, such as a browser, is then started by few workers.
+        """
+        if not self._batches:
+            return []
+        crowd = Counter(each.folder for each in self._workers.values())
+
+        def rank(batch: list[int]) -> tuple[bool, int]:
+            folder = session.items[batch[0]].path.parent
+            return folder != worker.folder, crowd[folder]
+
+        batch = min(self._batches, key=rank)
+        self._batches.remove(batch)
+        worker.folder = session.items[batch[0]].path.parent
+        return batch
 
     def _bury(self, session: pytest.Session, worker: _Worker) -> None:
         """Report a worker that died and the test it was at; a new one takes over what it left."""
@@ -162,6 +180,7 @@ class _Worker:
         # What `join` waits for is open in the processes that a test forked as well.
         self.end = os.pidfd_open(process.pid or 0)
         self.unfinished: deque[int] = deque()
+        self.folder: Path | None = None
         self.is_dismissed = False
         self.last_words = ""
 

@@ -1,13 +1,14 @@
-"""One folder for everything temporary of a session, which is gone with it."""
+"""One folder for everything temporary in a session, removed when the session ends."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -27,7 +28,17 @@ def temporary_place() -> Generator[Path]:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = before
+        _end_servers(place)
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _end_servers(place: Path) -> None:
+    """End what runs for a home in this place: hooks start servers that outlive them."""
+    home = f"HOME={place}/".encode()
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if any(each.startswith(home) for each in environ.read_bytes().split(b"\0")):
+                os.kill(int(environ.parent.name), signal.SIGKILL)
 
 
 def plain_place() -> Path:

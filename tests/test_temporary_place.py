@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -29,3 +32,15 @@ def test_a_place_that_tests_would_fail_for_is_not_taken(
         with temporary_place() as made:
             assert made.parent == (place if is_taken else Path("/tmp"))
         assert not made.exists()
+
+
+def test_what_runs_for_a_home_in_the_place_ends_with_it():
+    with temporary_place() as place:
+        inside = {"HOME": str(place / "home"), "PATH": os.environ["PATH"]}
+        server = subprocess.Popen(["sleep", "600"], env=inside)
+        other = subprocess.Popen(["sleep", "600"])
+
+    assert server.wait() == -signal.SIGKILL
+    assert other.poll() is None
+    other.kill()
+    other.wait()
