@@ -296,6 +296,6 @@ def test_what_is_missing_is_said_before_anything_is_set_up(tmp_path: Path) -> No
     )
 
     assert done.returncode == 2
-    assert "needs a folder of labelled data (docs/scoreboard-data.md says" in done.stderr
+    assert "needs a folder of labelled data (docs/scoreboard-data.md lists" in done.stderr
     assert "make scoreboard DATA=FOLDER" in done.stderr
     assert not (tmp_path / "venv").exists()

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from interlock import Interlock, hook_asker, hook_entry
 from interlock.model.run import RunState
 from interlock.server.desk.desk import Listening
+from patience import LONG_ENOUGH_S
 from warm_python import PythonProcess
 
 ENTRY = hook_entry.__file__
@@ -112,10 +114,16 @@ class Home:
                 server.kill()
 
     def running(self) -> Listening | None:
-        """Return what the server that hooks started says about itself."""
+        """Return what the server that hooks started says about itself.
+
+        A hook that has waited long enough for it answers without it.
+        """
         note = Path(self.place).with_suffix(".json")
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            return msgspec.json.decode(note.read_bytes(), type=Listening)
+        deadline = time.monotonic() + LONG_ENOUGH_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                return msgspec.json.decode(note.read_bytes(), type=Listening)
+            time.sleep(0.01)
         return None
 
     def processes(self) -> list[int]:
