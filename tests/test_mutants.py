@@ -61,7 +61,7 @@ def test_that_always_fails():
 MAKEFILE = """
 .venv/.installed:
 \tmkdir -p .venv/bin
-\tprintf '#!/bin/sh\\nPYTHONPATH=src exec %s "$$@"\\n' '{python}' > .venv/bin/python
+\tprintf '#!/bin/sh\\nPYTHONPATH=src exec "%s" "$$@"\\n' '{python}' > .venv/bin/python
 \tchmod +x .venv/bin/python
 """
 SUMMARY = """survived:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -104,33 +105,32 @@ def test_where_it_cannot_be_written_nothing_is(home: Path) -> None:
 
 
 # What Codex answers about hooks, as it was measured: it reads both files, and compares hashes.
-_STAND_IN = """#!{python}
-import hashlib, json, pathlib, re, sys, tomllib
+_STAND_IN = """import hashlib, json, pathlib, re, sys, tomllib
 
 folder = pathlib.Path.home() / ".codex"
 hooks = folder / "hooks.json"
 config = folder / "config.toml"
-state = tomllib.loads(config.read_text())["hooks"]["state"] if config.exists() else {{}}
+state = tomllib.loads(config.read_text())["hooks"]["state"] if config.exists() else {}
 for line in sys.stdin:
     asked = json.loads(line)
     if asked.get("method") == "initialize":
-        print(json.dumps({{"id": asked["id"], "result": {{}}}}), flush=True)
-        print(json.dumps({{"method": "remoteControl/status/changed", "params": {{}}}}), flush=True)
+        print(json.dumps({"id": asked["id"], "result": {}}), flush=True)
+        print(json.dumps({"method": "remoteControl/status/changed", "params": {}}), flush=True)
     elif asked.get("method") == "hooks/list":
         seen = []
         for event, groups in json.loads(hooks.read_text())["hooks"].items():
             snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", event).lower()
             for number, group in enumerate(groups):
-                key = f"{{hooks}}:{{snake}}:{{number}}:0"
+                key = f"{hooks}:{snake}:{number}:0"
                 digest = "sha256:" + hashlib.sha256(json.dumps(group).encode()).hexdigest()
-                trusted = state.get(key, {{}}).get("trusted_hash")
-                seen.append({{
+                trusted = state.get(key, {}).get("trusted_hash")
+                seen.append({
                     "key": key, "currentHash": digest, "sourcePath": str(hooks), "enabled": True,
                     "command": group["hooks"][0]["command"],
                     "trustStatus": "trusted" if trusted == digest else "untrusted",
-                }})
-        data = [{{"cwd": asked["params"]["cwds"][0], "hooks": seen}}]
-        print(json.dumps({{"id": asked["id"], "result": {{"data": data}}}}), flush=True)
+                })
+        data = [{"cwd": asked["params"]["cwds"][0], "hooks": seen}]
+        print(json.dumps({"id": asked["id"], "result": {"data": data}}), flush=True)
 """
 
 
@@ -138,7 +138,9 @@ for line in sys.stdin:
 def codex(home: Path) -> Path:
     """A program that answers as Codex does."""
     program = home.parent / "programs" / "codex"
-    program.write_text(_STAND_IN.format(python=sys.executable))
+    script = program.with_suffix(".py")
+    script.write_text(_STAND_IN)
+    program.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(script)])} "$@"\n')
     program.chmod(0o755)
     return program
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -133,34 +134,38 @@ _SITE = Path(msgspec.__file__).parent.parent
 _PACKAGE = Path(interlock.__file__).parent
 
 
+def _word(path: object) -> str:
+    return shlex.quote(str(path))
+
+
 @pytest.mark.parametrize(
     "line",
     [
-        f"rm -rf {_PREFIX}",
-        f"cd {_PREFIX.parent} && rm -rf {_PREFIX.name}",
-        f"cd {_PREFIX.parent} && mv {_PREFIX.name} old",
-        f"mv {_PREFIX / 'bin'} /tmp/x",
-        f"rm -rf {_PREFIX / 'lib'}",
-        f"chmod 000 {_PREFIX}",
-        f"chmod -R a-r {_PREFIX}",
-        f"cp evil {_PREFIX / 'bin' / 'python'}",
-        f"ln -sf /tmp/evil {_PREFIX / 'bin' / 'python3'}",
-        f"tar xf x.tar -C {_PREFIX}",
-        f"rsync -a evil/ {_PREFIX}/",
-        f"pip install --prefix {_PREFIX} evil",
-        f"pip install --target {_SITE} evil",
-        f"pip install --target {_PACKAGE.parent} evil",
-        f"echo x > {_SITE / 'msgspec' / '__init__.py'}",
-        f"cp x.so {_SITE / 'apsw'}/",
-        f"rm -rf {_SITE / 'rapidfuzz'}",
-        f"sed -i s/a/b/ {_SITE / 'click' / 'core.py'}",
-        f"echo x > {_SITE / 'evil.pth'}",
-        f"rm -rf {_PACKAGE}",
-        f"mv {_PACKAGE.parent} /tmp/x",
-        f"rm -rf {_PACKAGE.parent}",
-        f"chmod 000 {_PACKAGE.parent}",
-        f"tar xf e.tar -C {_PACKAGE.parent}",
-        f"patch -p1 -d {_PACKAGE.parent} < x",
+        f"rm -rf {_word(_PREFIX)}",
+        f"cd {_word(_PREFIX.parent)} && rm -rf {_word(_PREFIX.name)}",
+        f"cd {_word(_PREFIX.parent)} && mv {_word(_PREFIX.name)} old",
+        f"mv {_word(_PREFIX / 'bin')} /tmp/x",
+        f"rm -rf {_word(_PREFIX / 'lib')}",
+        f"chmod 000 {_word(_PREFIX)}",
+        f"chmod -R a-r {_word(_PREFIX)}",
+        f"cp evil {_word(_PREFIX / 'bin' / 'python')}",
+        f"ln -sf /tmp/evil {_word(_PREFIX / 'bin' / 'python3')}",
+        f"tar xf x.tar -C {_word(_PREFIX)}",
+        f"rsync -a evil/ {_word(_PREFIX)}/",
+        f"pip install --prefix {_word(_PREFIX)} evil",
+        f"pip install --target {_word(_SITE)} evil",
+        f"pip install --target {_word(_PACKAGE.parent)} evil",
+        f"echo x > {_word(_SITE / 'msgspec' / '__init__.py')}",
+        f"cp x.so {_word(_SITE / 'apsw')}/",
+        f"rm -rf {_word(_SITE / 'rapidfuzz')}",
+        f"sed -i s/a/b/ {_word(_SITE / 'click' / 'core.py')}",
+        f"echo x > {_word(_SITE / 'evil.pth')}",
+        f"rm -rf {_word(_PACKAGE)}",
+        f"mv {_word(_PACKAGE.parent)} /tmp/x",
+        f"rm -rf {_word(_PACKAGE.parent)}",
+        f"chmod 000 {_word(_PACKAGE.parent)}",
+        f"tar xf e.tar -C {_word(_PACKAGE.parent)}",
+        f"patch -p1 -d {_word(_PACKAGE.parent)} < x",
     ],
 )
 def test_what_it_runs_with_is_not_taken_away_or_replaced(line: str):
@@ -170,20 +175,20 @@ def test_what_it_runs_with_is_not_taken_away_or_replaced(line: str):
 @pytest.mark.parametrize(
     "line",
     [
-        f"ls {_PREFIX} {_SITE}",
-        f"cat {_SITE / 'msgspec' / '__init__.py'}",
-        f"grep -rn TODO {_SITE}",
-        f"du -sh {_PREFIX}",
-        f"{_PREFIX / 'bin' / 'python'} x.py",
-        f"{_PREFIX / 'bin' / 'pip'} install requests",
-        f"uv pip install --python {_PREFIX / 'bin' / 'python'} requests",
-        f"mypy --python-executable {_PREFIX / 'bin' / 'python'} src",
-        f"cp -r {_PREFIX} /tmp/copy",
-        f"find {_PREFIX} -name '*.py'",
-        f"cd {_PREFIX.parent} && rm -rf build dist node_modules",
-        f"cd {_PREFIX.parent} && python -m venv other",
-        f"cd {_PACKAGE.parent} && touch other.py",
-        f"chmod u+rwX {_PREFIX}",
+        f"ls {_word(_PREFIX)} {_word(_SITE)}",
+        f"cat {_word(_SITE / 'msgspec' / '__init__.py')}",
+        f"grep -rn TODO {_word(_SITE)}",
+        f"du -sh {_word(_PREFIX)}",
+        f"{_word(_PREFIX / 'bin' / 'python')} x.py",
+        f"{_word(_PREFIX / 'bin' / 'pip')} install requests",
+        f"uv pip install --python {_word(_PREFIX / 'bin' / 'python')} requests",
+        f"mypy --python-executable {_word(_PREFIX / 'bin' / 'python')} src",
+        f"cp -r {_word(_PREFIX)} /tmp/copy",
+        f"find {_word(_PREFIX)} -name '*.py'",
+        f"cd {_word(_PREFIX.parent)} && rm -rf build dist node_modules",
+        f"cd {_word(_PREFIX.parent)} && python -m venv other",
+        f"cd {_word(_PACKAGE.parent)} && touch other.py",
+        f"chmod u+rwX {_word(_PREFIX)}",
     ],
 )
 def test_what_uses_it_is_free(line: str):

@@ -381,7 +381,7 @@ def test_without_a_terminal_a_pipe_is_no_help(place: _Place, program: list[str])
 # A process that descends from a governed run, with the right passphrase at its terminal.
 
 _HARNESS = """
-import json, os, subprocess, sys
+import json, os, shlex, subprocess, sys
 from interlock import Interlock
 
 with Interlock.open() as interlock:
@@ -389,7 +389,7 @@ with Interlock.open() as interlock:
     approval = run.command({push!r}).approval_id
     ours = [sys.executable, "-m", "interlock"]
     decide = [*ours, "approve", approval]
-    line = " ".join(decide)
+    line = shlex.join(decide)
     # The first child ends only when the second one is its own: by then that has no parent here.
     double = (
         "import os, subprocess, sys\\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -127,7 +128,7 @@ def set_programs(folder: Path) -> None:
     (folder / "bin").mkdir(exist_ok=True)
     (folder / "Makefile").write_text("test:\n\t@echo tested\n")
     (folder / "agent.py").write_text("print('an agent at work')\n")
-    npx = f"#!/bin/sh\nexec {sys.executable} -IS {_LINE_SERVER}\n"
+    npx = f"#!/bin/sh\nexec {shlex.join([sys.executable, '-IS', str(_LINE_SERVER)])}\n"
     agent = "#!/bin/sh\necho an agent at work\n"
     for name, text in (("bin/npx", npx), ("bin/aider", agent), ("agent.sh", agent)):
         (folder / name).write_text(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -250,7 +251,7 @@ def test_shows_a_peer_beside_the_others(data: Path, tmp_path: Path) -> None:
     arguments = (
         *("--data", data, "--out", tmp_path, "--remember", remembered),
         *("--json", tmp_path / "figures.json"),
-        *("--peer", f"mine={sys.executable} {program}"),
+        *("--peer", f"mine={shlex.join([sys.executable, str(program)])}"),
     )
 
     assert scoreboard(*arguments).returncode == 0

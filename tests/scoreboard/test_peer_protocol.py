@@ -204,7 +204,7 @@ def test_reads_peers_from_a_file_and_from_an_argument(tmp_path: Path) -> None:
     file = tmp_path / "peers.toml"
     file.write_text('[peers]\nmine = "{python} {here}/mine.py"\n')
 
-    assert peers_from(file) == [Peer("mine", f"{sys.executable} {tmp_path}/mine.py")]
+    assert peers_from(file) == [Peer("mine", shlex.join([sys.executable, f"{tmp_path}/mine.py"]))]
     assert peer_from("mine=my_guard --fast=1") == Peer("mine", "my_guard --fast=1")
 
 
