@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
-_STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*+"
+_STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*"
 _AWK_TERM: Final = (
     rf"(?:{_STRING}|\$\w{{1,20}}"
     r"|(?!getline\b|printf?\b)[A-Za-z_]\w{0,40}+(?:\[[^\]]{0,80}\])?+(?!\())"

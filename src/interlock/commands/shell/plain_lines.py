@@ -24,15 +24,16 @@ _KEYWORDS: Final = frozenset(
 _GLOB_CHARS: Final = frozenset("*?")
 _QUOTES: Final = frozenset("'\"")
 _SPECIAL: Final = _GLOB_CHARS | _QUOTES
-_WORDS: Final = re.compile(r"""(?:[^ \t'"]++|'[^']*+'|"[^"]*+")++""")
+_WORDS: Final = re.compile(r"""(?:[^ \t'"]++|'[^']*+'|"[^"]*+")+""")
 _PIECES: Final = re.compile(r"""'[^']*'|"[^"]*"|[^'"]+""")
 _REDIRECTS: Final = re.compile(r"([12]?)(>&|>>|>|<)[ \t]*([A-Za-z0-9_./-]+)")
-_WORD: Final = r"""(?![12]?[<>])(?:[A-Za-z0-9_./:=@%+,~*?-]++|'[^']*+'|"[^"$`\\!]*+")++"""
+_WORD: Final = r"""(?![12]?[<>])(?:[A-Za-z0-9_./:=@%+,~*?-]++|'[^']*+'|"[^"$`\\!]*+")+"""
 _TARGET: Final = r"(?:(?<=&)[12]|(?<!&)[ \t]{0,4}[A-Za-z0-9_./-]+)(?![^ \t;|&])"
 # Words, redirections and the operator behind them; or all the rest, which is not plain.
-# What was taken is hardly ever given back: linear, but for the target of a redirection.
+# What was taken is hardly ever given back: linear, but for the target of a redirection. Only
+# single characters are repeated possessively: Python before 3.11.5 loses its place in groups.
 _COMMANDS: Final = re.compile(
-    rf"[ \t]*+(?:({_WORD}(?:[ \t]++{_WORD})*+)((?:[ \t]*+[12]?(?:>&|>>|>|<){_TARGET})*+)"
+    rf"[ \t]*+(?:({_WORD}(?:[ \t]++{_WORD})*)((?:[ \t]*+[12]?(?:>&|>>|>|<){_TARGET})*)"
     r"[ \t]*+(&&|\|\||;(?!;)|\|(?![|&])|\Z)|\Z)|((?s:.+))"
 )
 
