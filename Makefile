@@ -86,8 +86,8 @@ build/uv/bin/uv: constraints.txt
 	@touch $@
 
 ##@ Check
-test: $(STAMP) browser  ## Run every check and every test
-	@$(MAKE) --no-print-directory --jobs=$(CORES) lint types suite
+test:  ## Run every check and every test
+	@$(MAKE) --no-print-directory --jobs=$(shell expr $(CORES) + 1) lint types suite
 
 # The first one draws no window, which saves a third of the processor time.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome
@@ -103,7 +103,7 @@ browser:
 		|| echo "no browser found: skipping its tests; install one with 'apt-get install chromium'"
 
 # A test also builds the documentation.
-suite: $(STAMP)
+suite: $(STAMP) browser
 	@$(BIN)/python -m pytest --workers $(WORKERS) $(PYTEST_ARGS)
 
 # Tests that call the pure layers directly. Property tests are excluded: reaching a line by chance does not test it.
