@@ -10,13 +10,19 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
+
+from effort import SOAK
+
+_MEMORY: Final = Path("/dev/shm")
+_ROOM_BYTES: Final = 8 * 2**30
 
 
 @contextmanager
 def temporary_place() -> Generator[Path]:
     """Have this process, and all that it starts, keep temporary files in a folder of its own."""
     before = os.environ.get("TMPDIR")
-    place = Path(tempfile.mkdtemp(prefix="ilt-", dir=plain_place()))
+    place = Path(tempfile.mkdtemp(prefix="ilt-", dir=quick_place() or plain_place()))
     # As open as the one it lies in: some of what is started runs as somebody else.
     place.chmod(0o1777)
     os.environ["TMPDIR"] = tempfile.tempdir = str(place)
@@ -39,6 +45,20 @@ def _end_servers(place: Path) -> None:
         with suppress(OSError):
             if any(each.startswith(home) for each in environ.read_bytes().split(b"\0")):
                 os.kill(int(environ.parent.name), signal.SIGKILL)
+
+
+def quick_place() -> Path | None:
+    """Where files need no disk, which saves a tenth of the processor time, if there is room.
+
+    Not where the user named a place, nor in the long round, which is to meet a real disk.
+    """
+    is_named = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    if is_named or SOAK or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return None
+    found = os.statvfs(_MEMORY)
+    has_room = found.f_bavail * found.f_frsize >= _ROOM_BYTES
+    runs_programs = not found.f_flag & os.ST_NOEXEC
+    return _MEMORY if has_room and runs_programs else None
 
 
 def plain_place() -> Path:

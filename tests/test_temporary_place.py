@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from temporary_place import plain_place, temporary_place
+import temporary_place as places
+from effort import SOAK
+from temporary_place import plain_place, quick_place, temporary_place
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,22 @@ def test_a_place_that_tests_would_fail_for_is_not_taken(
         with temporary_place() as made:
             assert made.parent == (place if is_taken else Path("/tmp"))
         assert not made.exists()
+
+
+@pytest.mark.skipif(SOAK, reason="the long round stays on the disk")
+@pytest.mark.skipif(not Path("/dev/shm").exists(), reason="this system has no /dev/shm")
+def test_memory_is_taken_where_it_has_room_and_no_place_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(places, "_ROOM_BYTES", 0)
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    assert quick_place() is None
+
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    may_run = not os.statvfs("/dev/shm").f_flag & os.ST_NOEXEC
+    assert quick_place() == (Path("/dev/shm") if may_run else None)
+
+    monkeypatch.setattr(places, "_ROOM_BYTES", 2**62)
+    assert quick_place() is None
 
 
 def test_what_runs_for_a_home_in_the_place_ends_with_it():

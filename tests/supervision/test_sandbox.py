@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,13 @@ print(json.dumps({
     "refused": asked("rm -rf /"),
 }))
 """
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder outside `/dev`, all of which a command in a sandbox may write."""
+    with tempfile.TemporaryDirectory(prefix="ils-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 def _available(kind: str) -> bool:
