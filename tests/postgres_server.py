@@ -193,7 +193,8 @@ def drop_template(folder: Path) -> None:
 def fresh_database(server_url: str, template: str = "template0") -> Generator[str]:
     """The URL of a new database, empty unless it is copied; dropped whoever is still connected."""
     name = _new_name()
-    _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    # Copying its files takes half the processor time of logging each of their pages.
+    _execute(server_url, "CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", name, template)
     try:
         yield _of_server(server_url, name)
     finally:
