@@ -64,27 +64,27 @@ class _ForkedWorkers:
         if terminal is not None:
             terminal.showfspath = False  # the files of several workers would alternate
         self._batches.extend(_batches(session.items))
-        ended_by = signal.signal(signal.SIGTERM, self._interrupt)
+        previous_handler = signal.signal(signal.SIGTERM, self._interrupt)
         try:
             for _ in range(min(self._count, len(self._batches))):
                 self._start_worker(session)
             while self._workers:
-                for line in connection.wait(list(self._workers)):
-                    assert isinstance(line, Connection)
-                    self._receive(session, line)
+                for pipe in connection.wait(list(self._workers)):
+                    assert isinstance(pipe, Connection)
+                    self._receive(session, pipe)
                 if session.shouldfail:
                     raise session.Failed(session.shouldfail)
                 if session.shouldstop:
                     raise session.Interrupted(session.shouldstop)
         finally:
             _end(list(self._workers.values()))
-            signal.signal(signal.SIGTERM, ended_by)
+            signal.signal(signal.SIGTERM, previous_handler)
         return True
 
     def _interrupt(self, *_: object) -> NoReturn:
         """Be interrupted by what ends a job as by Ctrl-C, which reaches the workers as well."""
         for worker in self._workers.values():
-            signal.pidfd_send_signal(worker.end, signal.SIGINT)
+            signal.pidfd_send_signal(worker.pidfd, signal.SIGINT)
         raise KeyboardInterrupt
 
     def _start_worker(self, session: pytest.Session) -> None:
@@ -97,26 +97,26 @@ class _ForkedWorkers:
         theirs.close()
         self._workers[ours] = _Worker(process, ours)
 
-    def _receive(self, session: pytest.Session, line: Connection) -> None:
-        worker = self._workers[line]
+    def _receive(self, session: pytest.Session, pipe: Connection) -> None:
+        worker = self._workers[pipe]
         try:
-            message = line.recv()
+            message = pipe.recv()
         except (EOFError, OSError):
-            del self._workers[line]
-            self._bury(session, worker)
+            del self._workers[pipe]
+            self._report_death(session, worker)
             return
         if message is None:
             batch = self._take_batch(session, worker)
             worker.unfinished.extend(batch)
-            worker.is_dismissed = not batch
+            worker.has_no_more_tests = not batch
             with suppress(BrokenPipeError):  # it has died since: the next message is its end
-                line.send(batch)
+                pipe.send(batch)
             return
         if isinstance(message, _Warning):
             session.config.hook.pytest_warning_recorded.call_historic(kwargs=message.fields())
             return
         if isinstance(message, str):
-            worker.last_words = message
+            worker.error = message
             return
         report: Any = session.config.hook.pytest_report_from_serializable(
             config=session.config, data=message
@@ -133,22 +133,22 @@ class _ForkedWorkers:
         """
         if not self._batches:
             return []
-        crowd = Counter(each.folder for each in self._workers.values())
+        workers_at = Counter(each.folder for each in self._workers.values())
 
         def rank(batch: list[int]) -> tuple[bool, int]:
             folder = session.items[batch[0]].path.parent
-            return folder != worker.folder, crowd[folder]
+            return folder != worker.folder, workers_at[folder]
 
         batch = min(self._batches, key=rank)
         self._batches.remove(batch)
         worker.folder = session.items[batch[0]].path.parent
         return batch
 
-    def _bury(self, session: pytest.Session, worker: _Worker) -> None:
+    def _report_death(self, session: pytest.Session, worker: _Worker) -> None:
         """Report a worker that died and the test it was at; a new one takes over what it left."""
         _end([worker])
         code = worker.process.exitcode
-        if worker.is_dismissed and not worker.unfinished and code == 0:
+        if worker.has_no_more_tests and not worker.unfinished and code == 0:
             return
         place: tuple[str, int | None, str] = ("", None, "a worker process")
         nodeid = place[2]
@@ -165,7 +165,7 @@ class _ForkedWorkers:
             location=place,
             keywords={},
             outcome="failed",
-            longrepr=worker.last_words or f"the worker process died with exit code {code}",
+            longrepr=worker.error or f"the worker process died with exit code {code}",
             when="call" if nodeid != place[2] else "teardown",
         )
         session.config.hook.pytest_runtest_logreport(report=report)
@@ -174,30 +174,30 @@ class _ForkedWorkers:
 class _Worker:
     """A worker process as its parent sees it."""
 
-    def __init__(self, process: ForkProcess, line: Connection) -> None:
+    def __init__(self, process: ForkProcess, pipe: Connection) -> None:
         self.process = process
-        self.line = line
+        self.pipe = pipe
         # What `join` waits for is open in the processes that a test forked as well.
-        self.end = os.pidfd_open(process.pid or 0)
+        self.pidfd = os.pidfd_open(process.pid or 0)
         self.unfinished: deque[int] = deque()
         self.folder: Path | None = None
-        self.is_dismissed = False
-        self.last_words = ""
+        self.has_no_more_tests = False
+        self.error = ""
 
 
 def _end(workers: Sequence[_Worker]) -> None:
     """Have them tear down what they set up, and end those that do not."""
     for each in workers:
-        each.line.close()
+        each.pipe.close()
     try:
         for each in workers:
-            if not connection.wait([each.end], _EXIT_TIMEOUT_SECONDS):
-                each.last_words = f"the worker process did not end in {_EXIT_TIMEOUT_SECONDS} s"
+            if not connection.wait([each.pidfd], _EXIT_TIMEOUT_SECONDS):
+                each.error = f"the worker process did not end in {_EXIT_TIMEOUT_SECONDS} s"
     finally:
         for each in workers:
             each.process.kill()
             each.process.join()
-            os.close(each.end)
+            os.close(each.pidfd)
 
 
 class _Warning(NamedTuple):
@@ -222,14 +222,14 @@ class _Warning(NamedTuple):
 class _Reporter:
     """Sends a worker's reports to its parent."""
 
-    def __init__(self, config: pytest.Config, line: Connection) -> None:
+    def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config = config
-        self._line = line
+        self._pipe = pipe
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._line.closed:
+        if self._pipe.closed:
             os._exit(1)  # a process that a test forked, and that left the test
-        self._line.send(
+        self._pipe.send(
             self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         )
 
@@ -242,21 +242,21 @@ class _Reporter:
     ) -> None:
         message, category = str(warning_message.message), warning_message.category.__name__
         place = warning_message.filename, warning_message.lineno
-        self._line.send(_Warning(message, category, *place, when, nodeid, location))
+        self._pipe.send(_Warning(message, category, *place, when, nodeid, location))
 
 
-def _work(session: pytest.Session, line: Connection, inherited: Iterable[Connection]) -> None:
+def _work(session: pytest.Session, pipe: Connection, inherited: Iterable[Connection]) -> None:
     """Run tests in a worker until there are no more, or until the parent is gone."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for each in inherited:
         each.close()
     # A process that a test forks would hide that this one has died.
-    os.register_at_fork(after_in_child=line.close)
+    os.register_at_fork(after_in_child=pipe.close)
     try:
-        _own_what_is_per_process(session.config)
-        session.config.pluginmanager.register(_Reporter(session.config, line))
+        _separate_from_parent(session.config)
+        session.config.pluginmanager.register(_Reporter(session.config, pipe))
         try:
-            for item, following in _pairs(session.items, _received(line)):
+            for item, following in _with_next(session.items, _received(pipe)):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         finally:
             session._setupstate.teardown_exact(None)
@@ -264,12 +264,12 @@ def _work(session: pytest.Session, line: Connection, inherited: Iterable[Connect
         return
     except BaseException:  # noqa: BLE001 - an exit and an interrupt have to be reported as well
         with suppress(OSError):
-            line.send(f"the worker process broke:\n{traceback.format_exc()}")
+            pipe.send(f"the worker process broke:\n{traceback.format_exc()}")
     finally:
-        line.close()  # it may take long to end, with the threads that tests left
+        pipe.close()  # it may take long to end, with the threads that tests left
 
 
-def _own_what_is_per_process(config: pytest.Config) -> None:
+def _separate_from_parent(config: pytest.Config) -> None:
     """Give a worker captured output and temporary files of its own, and no terminal."""
     if config.pluginmanager.hasplugin("terminalreporter"):
         config.pluginmanager.unregister(name="terminalreporter")
@@ -290,16 +290,16 @@ def _own_what_is_per_process(config: pytest.Config) -> None:
     os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="w", dir=given)
 
 
-def _received(line: Connection) -> Iterator[int]:
+def _received(pipe: Connection) -> Iterator[int]:
     while True:
-        line.send(None)
-        batch: list[int] = line.recv()
+        pipe.send(None)
+        batch: list[int] = pipe.recv()
         if not batch:
             return
         yield from batch
 
 
-def _pairs(
+def _with_next(
     items: Sequence[pytest.Item], numbers: Iterator[int]
 ) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
     """Yield each test with its successor, which decides what is torn down between the two."""
