@@ -211,6 +211,7 @@ def test_a_value_that_comes_back_is_held_in_doubt_once():
         "vim -c 'call system(\"rm x\")'",
         "awk 'BEGIN { \"rm x\" | getline }'",
         "awk '{ print | \"rm x\" }' f",
+        "awk '{ print | \"rm x\" substr($1, 2) }' f",
         "sed '1e rm x' f",
         "sed '# say\n1e rm x' f",
         "sed 'y/a/b/;1e rm x' f",

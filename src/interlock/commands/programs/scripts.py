@@ -10,9 +10,9 @@ _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+"'
 _STRINGS: Final = rf"{_STRING}(?:\s{{0,9}}{_STRING})*"
 _AWK_TERM: Final = (
     rf"(?:{_STRING}|\$\w{{1,20}}"
-    r"|(?!getline\b|printf?\b)[A-Za-z_]\w{0,40}+(?:\[[^\]]{0,80}\])?+(?!\())"
+    r"|(?!getline\b|printf?\b)[A-Za-z_]\w{0,40}+(?:\[[^\]]{0,80}\](?!\()|(?!\(|\[[^\]]{0,80}\])))"
 )
-_AWK_VALUE: Final = rf"{_AWK_TERM}(?:[ \t]{{0,9}}{_AWK_TERM}){{0,64}}+"
+_AWK_VALUE: Final = rf"{_AWK_TERM}(?:[ \t]{{0,9}}{_AWK_TERM}){{0,64}}"
 _AWK_FORMAT: Final = rf"sprintf\s{{0,9}}\(\s{{0,9}}{_STRING}"
 _AWK_SYSTEM: Final = rf"\bsystem\s{{0,9}}\(\s{{0,9}}({_AWK_VALUE}(?=\s{{0,9}}\))|{_AWK_FORMAT})?"
 _AWK_GETLINE: Final = (

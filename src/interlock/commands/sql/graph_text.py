@@ -13,7 +13,7 @@ _NAME: Final = re.compile(r"[_A-Za-z]\w*")
 _MUTATION: Final = "mutation"
 _SPREAD: Final = ("...", "on")
 _ASIDE: Final = (
-    r"""(?s)'(?:\\.|[^'\\])*+'?|"(?:\\.|[^"\\])*+"?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*+"""
+    r"""(?s)'(?:\\.|[^'\\])*+'?|"(?:\\.|[^"\\])*+"?|/\*[^*]*+(?:\*(?!/)[^*]*+)*(?:\*/)?|//[^\n]*+"""
 )
 _MATCHES: Final = r"(?i)\bMATCH\s*+(?:\w++\s*+=\s*+)?\("
 _DELETES: Final = r"(?i)\bDELETE\s++\w"
