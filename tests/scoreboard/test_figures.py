@@ -8,7 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from house.repository import ROOT
 from patience import LONG_ENOUGH_S
 
 PROGRAM = ROOT / "benchmarks" / "scoreboard.py"
+NURSERY = Path(__file__).with_name("scoreboard_nursery.py")
 COMMANDS = (
     {"command": "rm -rf /", "label": "block", "source": "a", "domain": "destructive"},
     {"command": "git push --force", "label": "block", "source": "b", "domain": "destructive"},
@@ -84,20 +85,58 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def scoreboard(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = {name: each for name, each in os.environ.items() if name != "INTERLOCK_SHARED"}
+def started(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the scoreboard in a new process."""
     return subprocess.run(
-        [sys.executable, str(PROGRAM), "--no-peers", "--processes", "1", *map(str, arguments)],
+        [sys.executable, str(PROGRAM), *arguments],
         capture_output=True,
         text=True,
-        env=environment,
+        env=environment(),
         check=False,
         timeout=LONG_ENOUGH_S,
     )
 
 
+def environment() -> dict[str, str]:
+    return {name: each for name, each in os.environ.items() if name != "INTERLOCK_SHARED"}
+
+
+class Scoreboard:
+    """Runs the scoreboard in forks of one process: compiling its patterns takes longest."""
+
+    def __init__(self, nursery: subprocess.Popen[str], folder: Path) -> None:
+        self._nursery = nursery
+        self._outputs = [folder / "out", folder / "errors"]
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        for each in self._outputs:
+            each.unlink(missing_ok=True)
+        words = ["--no-peers", "--processes", "1", *map(str, arguments)]
+        assert self._nursery.stdin is not None
+        assert self._nursery.stdout is not None
+        print(json.dumps([*map(str, self._outputs), *words]), file=self._nursery.stdin, flush=True)
+        code = int(self._nursery.stdout.readline())
+        return subprocess.CompletedProcess(
+            words, code, *(each.read_text() for each in self._outputs)
+        )
+
+
 @pytest.fixture(scope="module")
-def measured(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def scoreboard(tmp_path_factory: pytest.TempPathFactory) -> Generator[Scoreboard]:
+    with subprocess.Popen(
+        [sys.executable, str(NURSERY)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    ) as nursery:
+        yield Scoreboard(nursery, tmp_path_factory.mktemp("nursery"))
+
+
+@pytest.fixture(scope="module")
+def measured(
+    scoreboard: Scoreboard, data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("out")
     figures = folder / "figures.json"
 
@@ -195,7 +234,7 @@ def test_says_what_is_missing_and_what_cannot_be_read(
 
 
 def test_writes_the_same_bytes_twice_and_quotes_no_row(
-    measured: tuple[Path, dict[str, Any]], data: Path, tmp_path: Path
+    scoreboard: Scoreboard, measured: tuple[Path, dict[str, Any]], data: Path, tmp_path: Path
 ) -> None:
     folder, _ = measured
 
@@ -214,7 +253,9 @@ def test_writes_the_same_bytes_twice_and_quotes_no_row(
     assert str(tmp_path) not in page
 
 
-def test_measures_what_needs_no_data_in_an_empty_folder(tmp_path: Path) -> None:
+def test_measures_what_needs_no_data_in_an_empty_folder(
+    scoreboard: Scoreboard, tmp_path: Path
+) -> None:
     (tmp_path / "data").mkdir()
 
     done = scoreboard("--data", tmp_path / "data", "--out", tmp_path)
@@ -226,25 +267,25 @@ def test_measures_what_needs_no_data_in_an_empty_folder(tmp_path: Path) -> None:
     assert page.count("there is no such file.") == 5
 
 
-def test_says_what_to_do_without_a_folder(tmp_path: Path) -> None:
+def test_says_what_to_do_without_a_folder(scoreboard: Scoreboard, tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
 
     assert scoreboard("--data", nowhere).stderr == (
         f"`{nowhere}` is no folder: name one, as in: make scoreboard DATA=FOLDER\n"
     )
-    done = scoreboard()
+    done = started()
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "no data: name one, as in: make scoreboard DATA=FOLDER\n"
 
 
-def test_refuses_a_peer_without_a_command() -> None:
+def test_refuses_a_peer_without_a_command(scoreboard: Scoreboard) -> None:
     done = scoreboard("--peer", "mine")
 
     assert done.returncode == 2
     assert "`mine` is not NAME=COMMAND" in done.stderr
 
 
-def test_shows_a_peer_beside_the_others(data: Path, tmp_path: Path) -> None:
+def test_shows_a_peer_beside_the_others(scoreboard: Scoreboard, data: Path, tmp_path: Path) -> None:
     program = tmp_path / "peer.py"
     program.write_text(PEER)
     remembered = tmp_path / "peers"
@@ -290,10 +331,9 @@ for line in sys.stdin:
 
 
 def test_what_is_missing_is_said_before_anything_is_set_up(tmp_path: Path) -> None:
-    environment = {key: value for key, value in os.environ.items() if key != "INTERLOCK_SHARED"}
     words = ["make", "--silent", "scoreboard", f"VENV={tmp_path / 'venv'}"]
     done = subprocess.run(
-        words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 2
