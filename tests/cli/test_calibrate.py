@@ -53,11 +53,31 @@ def rows_of(run: PastRun, **fields: object) -> dict[str, object]:
 
 
 @pytest.fixture
-def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a history: good runs that try three times and go on, failed ones that do not."""
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder of one's own, with a state of one's own."""
     (folder := tmp_path / "here").mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return folder
+
+
+@pytest.fixture
+def history(here: Path) -> Path:
+    """Return a history from which something can be concluded at the usual promise."""
+    return history_of(here, good=160, failed=30)
+
+
+@pytest.fixture
+def few(here: Path) -> Path:
+    """Return a small history, where `LESS` is promised."""
+    return history_of(here, good=20, failed=10)
+
+
+LESS = ("--promise", "20")
+
+
+def history_of(folder: Path, *, good: int, failed: int) -> Path:
+    """Write good runs that try three times and go on, and failed ones that do not."""
     dice = random.Random(7)
     rows = [
         rows_of(
@@ -65,10 +85,10 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             source="made" if number % 2 else "other",
             model="m-1",
         )
-        for number in range(160)
+        for number in range(good)
     ] + [
-        rows_of(run_of(dice, 160 + number, times=6, success=False), source="made", model="m-1")
-        for number in range(30)
+        rows_of(run_of(dice, good + number, times=6, success=False), source="made", model="m-1")
+        for number in range(failed)
     ]
     path = folder / "runs.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
@@ -104,8 +124,8 @@ def test_it_writes_a_picture_and_a_patch_and_touches_nothing_else(history: Path)
     assert sorted(each.name for each in Path().iterdir()) == ["c.svg", "p.toml", "runs.jsonl.gz"]
 
 
-def test_a_file_that_is_there_is_not_lost(history: Path) -> None:
-    words = ("calibrate", str(history), "--svg", "c.svg", "--patch", "p.toml")
+def test_a_file_that_is_there_is_not_lost(few: Path) -> None:
+    words = ("calibrate", str(few), *LESS, "--svg", "c.svg", "--patch", "p.toml")
     Path("c.svg").write_text("<svg><desc>my own Interlock calibration curve</desc></svg>")
     taken = interlock(*words)
     Path("c.svg").unlink()
@@ -118,9 +138,9 @@ def test_a_file_that_is_there_is_not_lost(history: Path) -> None:
     assert interlock(*words, "--force").exit_code == ExitCode.ALLOWED
 
 
-def test_nothing_to_change_is_said_in_the_patch_as_well(history: Path) -> None:
+def test_nothing_to_change_is_said_in_the_patch_as_well(few: Path) -> None:
     Path("own.toml").write_text("version = 1\n[loops]\npause-score-percent = 150\n")
-    result = interlock("calibrate", str(history), "--policy", "own.toml", "--patch", "p.toml")
+    result = interlock("calibrate", str(few), *LESS, "--policy", "own.toml", "--patch", "p.toml")
 
     assert "150, as it is" in result.stdout
     assert (
@@ -129,11 +149,11 @@ def test_nothing_to_change_is_said_in_the_patch_as_well(history: Path) -> None:
     )
 
 
-def test_too_few_runs_are_refused_with_how_many_it_takes(history: Path) -> None:
-    result = interlock("calibrate", str(history), "--promise", "1")
+def test_too_few_runs_are_refused_with_how_many_it_takes(few: Path) -> None:
+    result = interlock("calibrate", str(few), "--promise", "1")
 
     assert result.exit_code == ExitCode.MISUSED
-    assert "160 good runs are too few, 368 are needed to promise 1.00 %" in result.stdout
+    assert "20 good runs are too few, 368 are needed to promise 1.00 %" in result.stdout
 
 
 def test_what_is_refused_is_said_first_and_without_tables(tmp_path: Path) -> None:
@@ -151,44 +171,44 @@ def test_what_is_refused_is_said_first_and_without_tables(tmp_path: Path) -> Non
     assert nothing.stdout.startswith("Not enough: no run and no end of a turn was read.\n")
 
 
-def test_outcomes_and_repositories_that_tell_nothing_are_named(history: Path) -> None:
+def test_outcomes_and_repositories_that_tell_nothing_are_named(few: Path) -> None:
     rows = "".join(f"gone{number},success\n" for number in range(7))
     Path("o.csv").write_text(f"run_id,outcome\nr1,failure\n{rows}")
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.example")
     for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
         subprocess.run([*git, *words], check=True)
     Path("unknown.jsonl").write_text('{"run_id": "u1", "steps": []}\n')
-    words = ("calibrate", str(history), "unknown.jsonl", "--outcomes", "o.csv", "--git", ".")
+    words = ("calibrate", str(few), "unknown.jsonl", "--outcomes", "o.csv", "--git", ".")
     said = interlock(*words).stderr
 
     assert "left out: o.csv: 7 outcomes of no run that was read: `gone0`, `gone1`," in said
     assert "git told nothing: no run has a commit in `.` that stood 7 days" in said
 
 
-def test_a_promise_that_every_value_breaks_is_told(history: Path) -> None:
+def test_a_promise_that_every_value_breaks_is_told(few: Path) -> None:
     Path("own.toml").write_text("version = 1\n[steps]\nmax-total = 2\n")
-    result = interlock("calibrate", str(history), "--policy", "own.toml")
+    result = interlock("calibrate", str(few), *LESS, "--policy", "own.toml")
 
     assert result.exit_code == ExitCode.ALLOWED, "the ends of turns still tell something"
-    assert "160 of 160 (100.0 %)" in " ".join(result.stdout.split())
+    assert "20 of 20 (100.0 %)" in " ".join(result.stdout.split())
     assert "promise less" in result.stdout
 
 
-def test_outcomes_of_a_file_count_before_the_history(history: Path) -> None:
+def test_outcomes_of_a_file_count_before_the_history(few: Path) -> None:
     Path("o.csv").write_text("run_id,outcome\nr1,failure\nr2,nonsense\n")
-    result = interlock("calibrate", str(history), "--outcomes", "o.csv", "--json")
+    result = interlock("calibrate", str(few), "--outcomes", "o.csv", "--json")
 
-    assert json.loads(result.stdout)["outcomes"] == {"file": 1, "history": 189}
+    assert json.loads(result.stdout)["outcomes"] == {"file": 1, "history": 29}
     assert "left out: o.csv:3: how run `r2` ended is `nonsense`" in result.stderr
 
 
-def test_runs_are_left_out_by_their_ids(history: Path) -> None:
-    result = interlock("calibrate", str(history), "--leave-out", "r1*", "--json")
+def test_runs_are_left_out_by_their_ids(few: Path) -> None:
+    result = interlock("calibrate", str(few), "--leave-out", "r1*", "--json")
 
-    assert json.loads(result.stdout)["runs"] == 190 - 1 - 10 - 90
+    assert json.loads(result.stdout)["runs"] == 30 - 1 - 10
 
 
-def test_marks_of_audits_count(history: Path) -> None:
+def test_marks_of_audits_count(few: Path) -> None:
     folder = AuditFolder(current_audit_folder())
     for number in range(6):
         moment = Moment(
@@ -196,8 +216,8 @@ def test_marks_of_audits_count(history: Path) -> None:
             weight=1, text="", why="", client="c", run="r", path="p", step=1,
         )  # fmt: skip
         folder.mark(moment, Mark.WRONG, by="ann", at=1)
-    told = interlock("calibrate", str(history))
-    without = interlock("calibrate", str(history), "--no-marks")
+    told = interlock("calibrate", str(few))
+    without = interlock("calibrate", str(few), "--no-marks")
 
     assert "wrong 6 of 6\n" in told.stdout
     assert 'git.push-force" = "warn"' in told.stdout
@@ -300,10 +320,8 @@ def test_what_is_no_history_is_named_and_left_out(
     assert "0 good runs are too few" in result.stdout
 
 
-def test_the_ledger_is_taken_with_histories_only_where_it_is_wanted(
-    history: Path, place: str
-) -> None:
-    result = interlock("calibrate", str(history), "--recorded", "--ledger", "nowhere.db")
+def test_the_ledger_is_taken_with_histories_only_where_it_is_wanted(few: Path, place: str) -> None:
+    result = interlock("calibrate", str(few), "--recorded", "--ledger", "nowhere.db")
 
     assert result.exit_code != ExitCode.ALLOWED
     assert "nowhere.db" in result.stderr
@@ -350,9 +368,15 @@ def test_the_default_of_the_step_gate_is_the_chosen_point(
 
 
 @pytest.fixture(scope="module")
-def turns() -> list[Labelled]:
-    names = ("stops.dev.jsonl.gz", "stops.chat.dev.jsonl.gz")
-    return [each for name in names for each in labelled_turns(shared(name), POLICY.stops, [])]
+def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Labelled]:
+    """Every second end of a turn in the short round, which is enough to conclude the same."""
+    found: list[Labelled] = []
+    for name in ("stops.dev.jsonl.gz", "stops.chat.dev.jsonl.gz"):
+        path = tmp_path_factory.mktemp("turns") / name
+        lines = gzip.decompress(shared(name).read_bytes()).splitlines(keepends=True)
+        path.write_bytes(gzip.compress(b"".join(lines[:: rounds(short=2, soak=1)]), 1))
+        found += labelled_turns(path, POLICY.stops, [])
+    return found
 
 
 @pytest.mark.parametrize(
