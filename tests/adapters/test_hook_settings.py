@@ -49,23 +49,14 @@ def found(text: str) -> list[str]:
 
 
 @given(settings_texts)
-def test_out_again_leaves_every_byte_as_it_was(text: str) -> None:
-    assert uninstalled(installed(text), text) == text
-
-
-@given(settings_texts)
-def test_a_second_time_changes_nothing(text: str) -> None:
+def test_they_go_in_once_replace_an_older_entry_and_go_without_a_trace(text: str) -> None:
     once = installed(text)
-
-    assert installed(once) == once
-    assert sorted(found(once)) == sorted(EVENTS)
-
-
-@given(settings_texts)
-def test_an_older_entry_is_replaced_and_leaves_no_trace(text: str) -> None:
     updated = installed(installed(text, OTHER))
 
-    assert value(updated) == value(installed(text))
+    assert sorted(found(once)) == sorted(EVENTS)
+    assert installed(once) == once
+    assert value(updated) == value(once)
+    assert uninstalled(once, text) == text
     assert uninstalled(updated, text) == text
 
 
