@@ -27,7 +27,7 @@ _COLUMNS = [
     Column("fourth", spared=2),
 ]
 _cells = st.text(max_size=30).map(Span)
-_rows = st.lists(st.tuples(st.text(max_size=12).map(Span), _cells, _cells, _cells), max_size=5)
+_rows = st.lists(st.tuples(st.text(max_size=12).map(Span), _cells, _cells, _cells), max_size=3)
 
 
 @given(rows=_rows, room=st.integers(20, 200))
