@@ -339,20 +339,36 @@ def own_places(
         Path(each).expanduser() for each in ledgers if "://" not in each and each != ":memory:"
     ]
     files += [place for each in files for place in _beside(each)]
-    package = Path(__file__).resolve().parent
-    # What Interlock needs lies among packages, wherever the package itself is.
-    packages = (package.parent, Path(msgspec.__file__).parent.parent)
-    sites = filter(_is_site, dict.fromkeys(packages))
-    starting = [site / name for site in sites for name in _STARTS_WITH_PYTHON]
+    code, packages, environment = _installed(home, __file__, msgspec.__file__, sys.prefix)
     launchers = [folder / "interlock" for folder in (Path(sys.prefix, "bin"), home / ".local/bin")]
     return OwnPlaces(
         data=_named((*state, user_file, *files), home),
         secrets=_named(secrets, home),
         readable=_named((user_file,), home),
-        code=_named((package, *launchers, *starting), home),
-        packages=_named(packages, home),
-        environment=_named((Path(sys.prefix),), home),
+        code=(*code, *_named(launchers, home)),
+        packages=packages,
+        environment=environment,
         databases=tuple(filter(None, map(_database, ledgers))),
+    )
+
+
+@lru_cache(_SHARED)
+def _installed(
+    home: Path, module: str, dependency: str, prefix: str
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the places of this process's code, of all packages and of their environment.
+
+    They are where this process was started from, whatever changes afterwards.
+    """
+    package = Path(module).resolve().parent
+    # What Interlock needs lies among packages, wherever the package itself is.
+    packages = (package.parent, Path(dependency).parent.parent)
+    sites = filter(_is_site, dict.fromkeys(packages))
+    starting = [site / name for site in sites for name in _STARTS_WITH_PYTHON]
+    return (
+        _named((package, *starting), home),
+        _named(packages, home),
+        _named((Path(prefix),), home),
     )
 
 

@@ -168,6 +168,11 @@ class MergedPolicy(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self if self.find_user_level is None else self.find_user_level()
 
     @cached_property
+    def stored(self) -> bytes:
+        """The policy as ledgers store it: each asks for it when it is opened."""
+        return stored_bytes(self.policy)
+
+    @cached_property
     def places(self) -> tuple[Place, ...]:
         """Every place, in the order of the key table."""
         return tuple(self.find_places())

@@ -71,6 +71,7 @@ def command_packs() -> tuple[Pack, ...]:
     return tuple(builtin_tables().packs.values())
 
 
+@cache
 def packs_with_examples() -> tuple[Pack, ...]:
     """Return the same packs with the examples that test them."""
     from interlock.service.policies.builtin_files import pack_from_toml  # noqa: PLC0415 - most processes need no examples

@@ -18,7 +18,7 @@ from interlock.model.principal import Principal, PrincipalKind
 from interlock.model.rows import PolicyRow
 from interlock.model.run import LEDGER_RUN, RunState
 from interlock.policy.actions.compiled_policy import CompiledPolicy
-from interlock.policy.config.document import MergedPolicy, stored_bytes
+from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.layers import KnownRules
 from interlock.policy.config.policy_changes import (
     held_to,
@@ -162,13 +162,12 @@ def _adopted(
     transaction: Transaction, policy: MergedPolicy, before: str, project: str | None = None
 ) -> PolicyAdopted:
     """Store the policy, if it is new; return that it counts from here."""
-    body = stored_bytes(policy.policy)
     if not transaction.has_policy(policy.hash):
-        transaction.put_policy(PolicyRow(policy.hash, body))
+        transaction.put_policy(PolicyRow(policy.hash, policy.stored))
     known = known_policy(transaction, before) if before else None
     return PolicyAdopted(
         policy_hash=policy.hash,
-        body_digest=hashlib.sha256(body).hexdigest(),
+        body_digest=hashlib.sha256(policy.stored).hexdigest(),
         engine=engine(),
         before=before or None,
         changes=() if known is None else policy_changes_between(known, policy.policy),
