@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import SOAK
 from interlock.commands.code.call_effects import effects_in, effects_of, looks_like_code
 from interlock.commands.code.code_reader import calls_in
 from interlock.commands.code.code_tokens import Language
@@ -736,11 +737,18 @@ def test_never_reads_a_string_as_code(text: str) -> None:
     assert [call.callee for call in calls_in(f"f({quoted})", PYTHON)] == ["f"]
 
 
+_UNITS = ("(", "[", "'", "`", "f(", "a().", "import ", "s/", "\u2028", "x=x+x;", "<*", "eval('")
+_MUCH = [
+    (unit, language)
+    for start, language in enumerate(Language)
+    for number, unit in enumerate(_UNITS)
+    # In the short round a third of them, another one in the next language.
+    if SOAK or (start + number) % 3 == 0
+]
+
+
 @pytest.mark.large
-@pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize(
-    "unit", ["(", "[", "'", "`", "f(", "a().", "import ", "s/", "\u2028", "x=x+x;", "<*", "eval('"]
-)
+@pytest.mark.parametrize(("unit", "language"), _MUCH)
 def test_reads_much_code_in_little_time(unit: str, language: Language) -> None:
     text = unit * (16_384 // len(unit))
     start = time.process_time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Literal, TypeAlias
 
@@ -49,6 +50,7 @@ def free(*templates: str, **choices: Iterable[str]) -> Iterator[Case]:
         yield from filled(template, "free", **choices)
 
 
+@cache
 def decision(line: str) -> Decision:
     """Return what the built-in policy says to the line."""
     return evaluate_command(line, cwd=CWD).decision
