@@ -39,26 +39,40 @@ WORDS = [
 ]
 
 
+# Made once: a strategy that is made for each word takes longer than what it draws.
+_BLANKS = st.sampled_from([" ", "  ", "\t", "", ", "])
+_FEW_WORDS = st.lists(st.tuples(st.sampled_from(WORDS), _BLANKS).map("".join), max_size=5)
+_ENDINGS = [
+    st.sampled_from(each) for each in (("\n",), ("\r\n",), ("\r",), ("\n", "\r\n"), ENDINGS)
+]
+_YES = st.booleans()
+_FORMS = st.sampled_from(sorted(MARKS))
+
+
 @st.composite
 def lines(draw: st.DrawFn) -> str:
     """A line that does not begin with a blank: moving with the indentation has its own rows."""
-    words = draw(st.lists(st.sampled_from(WORDS), max_size=5))
-    line = "".join(word + draw(st.sampled_from([" ", "  ", "\t", "", ", "])) for word in words)
-    return line.lstrip(" \t\x0b\u2028")
+    return "".join(draw(_FEW_WORDS)).lstrip(" \t\x0b\u2028")
+
+
+_FEW_LINES = st.lists(lines(), max_size=10)
+_KIND_OF_ENDING = st.sampled_from(_ENDINGS)
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    endings = draw(st.sampled_from([("\n",), ("\r\n",), ("\r",), ("\n", "\r\n"), ENDINGS]))
-    text = "".join(
-        line + draw(st.sampled_from(endings)) for line in draw(st.lists(lines(), max_size=10))
-    )
-    return text if draw(st.booleans()) else text.rstrip("\r\n")
+    ending = draw(_KIND_OF_ENDING)
+    text = "".join(line + draw(ending) for line in draw(_FEW_LINES))
+    return text if draw(_YES) else text.rstrip("\r\n")
+
+
+_TEXTS = texts()
+_KINDS = st.sampled_from(["part", "part", "part", "lines", "alike", "any"])
 
 
 @st.composite
 def edits_of(draw: st.DrawFn, text: str) -> Edit:
-    kind = draw(st.sampled_from(["part", "part", "part", "lines", "alike", "any"]))
+    kind = draw(_KINDS)
     if kind == "part" and text:
         start = draw(st.integers(0, len(text) - 1))
         old = text[start : start + draw(st.integers(1, 30))]
@@ -72,9 +86,9 @@ def edits_of(draw: st.DrawFn, text: str) -> Edit:
             chosen = [draw(_disturbed(line, alike=kind == "alike")) for line in chosen]
         old = "\n".join(chosen) + draw(st.sampled_from(["", "\n"]))
         old = old.lstrip(" \t\x0b\u2028") or "b"
-    if draw(st.booleans()):
+    if draw(_YES):
         old = old.replace("\r\n", "\n")
-    return Edit(old, draw(texts()), draw(st.booleans()))
+    return Edit(old, draw(_TEXTS), draw(_YES))
 
 
 @st.composite
@@ -91,19 +105,19 @@ def slices_of(draw: st.DrawFn, text: str) -> list[Edit]:
     """Several edits of parts of a text that do not overlap."""
     cuts = sorted(draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=10)))
     parts = [text[start:end] for start, end in pairwise(cuts)]
-    chosen = [part for part in parts if part.strip() and draw(st.booleans())]
-    return [Edit(part, draw(texts()), replace_all=False) for part in chosen]
+    chosen = [part for part in parts if part.strip() and draw(_YES)]
+    return [Edit(part, draw(_TEXTS), replace_all=False) for part in chosen]
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[str, list[Edit], str]:
-    text = draw(texts())
-    if len(text) > 10 and draw(st.booleans()):
+    text = draw(_TEXTS)
+    if len(text) > 10 and draw(_YES):
         edits = draw(slices_of(_numbered(text)))
         text = _numbered(text)
     else:
         edits = draw(st.lists(edits_of(text), min_size=1, max_size=3))
-    return text, edits or [Edit("b", "c", replace_all=True)], draw(st.sampled_from(sorted(MARKS)))
+    return text, edits or [Edit("b", "c", replace_all=True)], draw(_FORMS)
 
 
 def _numbered(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from effort import examples
+from effort import examples, rounds
 from gates.policies import gates_with, rules_of
 from interlock import Decision, evaluate_command, evaluate_edit, evaluate_tool_use
 from interlock.commands.affected_paths import Unknown
@@ -586,7 +586,7 @@ _TEXTS = st.sampled_from(
 )
 
 
-@examples(1_000, soak=50_000)
+@examples(500, soak=50_000)
 @given(_TOOLS, st.dictionaries(_NAMES, _TEXTS | st.integers() | st.booleans() | st.none()))
 def test_a_call_that_is_not_searched_holds_nothing_that_a_search_would_find(
     tool: str, params: dict[str, object]
@@ -651,7 +651,7 @@ def test_a_tool_that_writes_and_carries_only_a_line_is_searched(
     assert call.found.guesses
 
 
-@pytest.mark.parametrize("size", [60_000, 1_000_000])
+@pytest.mark.parametrize("size", [60_000, rounds(short=200_000, soak=1_000_000)])
 @pytest.mark.parametrize("hostile", ['"\\', '\\"', '"""a', '"', "{", "a{"])
 def test_a_document_that_never_ends_is_read_once(hostile: str, size: int) -> None:
     text = 'mutation{a "' + hostile * (size // len(hostile))

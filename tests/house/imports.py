@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from house.repository import ROOT, sources
 
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where statements stand in others."""
 _ABOVE = ROOT / "src"
 Graph = Mapping[str, frozenset[str]]
 
@@ -48,7 +50,7 @@ def _name_of(path: Path) -> str:
 
 
 def _imported(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in _statements(ast.parse(text).body):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -58,6 +60,14 @@ def _imported(text: str) -> Iterator[str]:
                     yield whole
                 elif node.module in modules():
                     yield node.module
+
+
+def _statements(body: Iterable[object]) -> Iterator[object]:
+    """Yield statements with those within them; what is in no statement imports nothing."""
+    for node in body:
+        yield node
+        for field in _BODIES:
+            yield from _statements(getattr(node, field, ()))
 
 
 def _components(graph: Graph) -> list[list[str]]:

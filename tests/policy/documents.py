@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, assert_never
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from effort import SOAK
 from interlock.errors import PolicyError
 from interlock.policy.config.complaints import is_table
 from interlock.policy.config.document import KEYS, MergedPolicy
@@ -195,8 +196,23 @@ def admitted(project: Document, *, below: Document) -> Document:
 def documents(*, for_project: bool = False) -> st.SearchStrategy[Document]:
     """Generate files that are right: any of the keys, each with a value that fits."""
     keys = [key for key in KEYS if not (for_project and key.tighter is Tighter.USER_ONLY)]
-    chosen = st.fixed_dictionaries({}, optional={key.path: _values(key) for key in keys})
-    return chosen.map(_nested)
+    return _some({key.path: _values(key) for key in keys}).map(_nested)
+
+
+@st.composite
+def _some(draw: st.DrawFn, values: Mapping[str, st.SearchStrategy[object]]) -> dict[str, object]:
+    """Generate some of the entries: one in four in the short round, every other one in soak.
+
+    Which ones is drawn as a whole: key by key it takes longer than all their values.
+    """
+    whole = st.binary(min_size=len(values) // 8 + 1, max_size=len(values) // 8 + 1)
+    bits = int.from_bytes(draw(whole))
+    chosen = bits if SOAK else bits & int.from_bytes(draw(whole))
+    return {
+        path: draw(strategy)
+        for number, (path, strategy) in enumerate(values.items())
+        if chosen >> number & 1
+    }
 
 
 def documents_of(sections: Collection[str], *, most: int) -> st.SearchStrategy[Document]:

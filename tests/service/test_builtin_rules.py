@@ -85,22 +85,28 @@ def test_a_build_that_has_nothing_but_msgspec_compiles_the_same(tmp_path: Path):
 def test_a_changed_toml_file_makes_the_compiled_one_count_no_more(tmp_path: Path):
     copy = tmp_path / "interlock"
     shutil.copytree(str(files("interlock")), copy, ignore=shutil.ignore_patterns("*.py*"))
-    before = _compiled(compile_rules(copy)).checksum
+    before = checksum_of(rule_texts(copy))
     pack = copy / "policy/actions/packs/git.toml"
     pack.write_bytes(pack.read_bytes() + b"\n")
 
-    assert _compiled(compile_rules(copy)).checksum != before
+    assert _compiled(compile_rules(copy)).checksum == checksum_of(rule_texts(copy)) != before
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package."""
+    folder = tmp_path_factory.mktemp("copied")
+    shutil.copytree(str(files("interlock")), folder / "interlock")
+    return folder
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80", compile_rules()[:-1]])
-def test_a_compiled_file_of_another_kind_counts_for_nothing(content: bytes, tmp_path: Path):
-    copy = tmp_path / "interlock"
-    shutil.copytree(str(files("interlock")), copy)
-    (copy / COMPILED).write_bytes(content)
+def test_a_compiled_file_of_another_kind_counts_for_nothing(content: bytes, copied: Path):
+    (copied / "interlock" / COMPILED).write_bytes(content)
 
     asked = subprocess.run(
         [sys.executable, "-m", "interlock", "check", "command", "git reset --hard"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": str(copied)},
         capture_output=True,
         check=False,
     )

@@ -29,7 +29,7 @@ _SECRETS = (
     .filter(lambda secret: bool(default_policy().scanner.scan(secret)))
 )
 _ONE_LINE = _SECRETS.filter(lambda secret: secret.isprintable() and len(secret) < 400)
-_rounds = examples(15, soak=600)
+_rounds = examples(10, soak=600)
 
 
 def _json(text: str) -> str:

@@ -65,20 +65,26 @@ signs = st.builds(
 )
 
 
+# Made once: a strategy that is made for each run takes longer than what it draws.
+_maybe_count, _maybe_score = st.none() | counts, st.none() | scores
+_maybe_left = st.none() | remainings
+_some_signs = st.lists(signs, max_size=5).map(tuple)
+
+
 @st.composite
 def contexts(draw: st.DrawFn) -> StepContext:
     """Any run: each signal may be unknown."""
-    step = draw(st.none() | counts)
+    step = draw(_maybe_count)
     return StepContext(
         step_number=step,
-        total_tokens_used=draw(st.none() | counts),
-        rework_count=draw(st.none() | counts),
-        rework_ratio=draw(st.none() | scores),
-        coherence_score=draw(st.none() | scores),
-        uncertainty_score=draw(st.none() | scores),
-        budget_remaining=draw(st.none() | remainings),
+        total_tokens_used=draw(_maybe_count),
+        rework_count=draw(_maybe_count),
+        rework_ratio=draw(_maybe_score),
+        coherence_score=draw(_maybe_score),
+        uncertainty_score=draw(_maybe_score),
+        budget_remaining=draw(_maybe_left),
         last_checkpoint_step=draw(st.none() | st.integers(0, 300 if step is None else step)),
-        steps_since_person=draw(st.none() | counts),
+        steps_since_person=draw(_maybe_count),
         steps_tokens=draw(spending),
-        signs=draw(st.lists(signs, max_size=5).map(tuple)),
+        signs=draw(_some_signs),
     )
