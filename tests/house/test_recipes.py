@@ -187,4 +187,5 @@ def test_every_name_on_the_page_is_in_the_code() -> None:
     code = "".join(path.read_text() for path in sources("src", "tests"))
 
     assert len(named) >= 20
-    assert [name for name in named if not re.search(rf"\b{name}\b", code)] == []
+    # What begins with the name itself is found many times faster.
+    assert [name for name in named if not re.search(rf"{name}\b(?<=\b{name})", code)] == []

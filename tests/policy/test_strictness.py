@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from interlock.policy.config.document import KEYS, Policy
 from interlock.policy.config.key import Choice, Flag, Key, Money, Number, Texts, Tighter
 from interlock.policy.config.policy_changes import loosened_places
+from policy.documents import FEW_DEFAULTS
 from policy.files import KNOWN, merged, toml
 from policy.strictness import loosened_parts
 
@@ -61,7 +62,8 @@ def _policy_with(key: Key, value: object) -> Policy:
         section["enabled"] = True
     if value is not None:
         section[key.name] = value
-    return merged(toml({key.section: section} if key.section else section)).policy
+    text = toml({key.section: section} if key.section else section)
+    return merged(text, defaults=FEW_DEFAULTS).policy
 
 
 _RULE: Mapping[str, object] = {"id": "own", "when": "true", "decision": "ask", "message": "no"}

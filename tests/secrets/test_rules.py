@@ -8,12 +8,14 @@ from itertools import groupby
 import msgspec
 import pytest
 
+from effort import rounds
 from interlock.model.verdict import Severity
 from interlock.secrets.credential_rules import Form, Judge, SecretRule
 from interlock.secrets.scanner import SecretScanner
 from secret_generator import examples_of, from_pattern, from_template
 from secret_packs import RULES, SCANNER, rules_from_toml
 
+_SEEDS = rounds(short=2, soak=3)
 _CONTEXTS = {
     "bare": "{}",
     "quoted": '"{}"',
@@ -55,7 +57,7 @@ def test_a_rule_says_what_a_rule_has_to_say():
 
 @pytest.mark.parametrize("rules", FAMILIES.values(), ids=FAMILIES)
 def test_a_rule_alone_fires_on_its_examples(rules: Sequence[SecretRule]):
-    examples = {rule: list(_examples(rule, seeds=range(3))) for rule in rules}
+    examples = {rule: list(_examples(rule, seeds=range(_SEEDS))) for rule in rules}
 
     assert [rule.name for rule, texts in examples.items() if len(texts) < 2] == []
     missed = {rule.name: _missed(SecretScanner([rule]), examples[rule]) for rule in rules}
@@ -67,7 +69,9 @@ def test_a_rule_alone_fires_on_its_examples(rules: Sequence[SecretRule]):
 def test_all_rules_together_fire_on_the_examples_and_not_on_near_misses(
     rules: Sequence[SecretRule],
 ):
-    missed = {rule.name: _missed(SCANNER, _examples(rule, seeds=range(3, 6))) for rule in rules}
+    missed = {
+        rule.name: _missed(SCANNER, _examples(rule, seeds=range(3, 3 + _SEEDS))) for rule in rules
+    }
     found = {rule.name: [text for text in rule.not_match if SCANNER.scan(text)] for rule in rules}
 
     assert {name: texts for name, texts in missed.items() if texts} == {}
