@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 import effort
 from gates.policies import gates_with
 from interlock.service.policies.policy_files import default_policy
+from logged import Unprinted
 from postgres_ledger import be_another_ledger, make_ledger
 from postgres_server import (
     SKIPPED,
@@ -45,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Set up what all tests share; remove it at the end."""
     # A shell makes background jobs and their children ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger().addHandler(Unprinted())
     session = ExitStack()
     config.add_cleanup(session.close)
     session.enter_context(session_environment())

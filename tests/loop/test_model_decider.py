@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import logging
 import socket
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from interlock.policy.loop.model_answer import (
     question,
     repair_text,
 )
+from logged import logged
 from loop.scripted_model import (
     USAGE,
     Answer,
@@ -364,13 +364,12 @@ def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
         a_model("http://127.0.0.1/v1").ask(a_question())
 
 
-def test_the_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    with scripted_model(choosing("do_nothing")) as scripted:
+def test_the_key_is_never_shown() -> None:
+    with logged() as log, scripted_model(choosing("do_nothing")) as scripted:
         model = a_model(scripted.url, api_key_variable=KEY_VARIABLE)
         reply = model.ask(a_question())
 
-    assert KEY not in caplog.text + repr(model) + repr(vars(model)) + repr(reply)
+    assert KEY not in log.getvalue() + repr(model) + repr(vars(model)) + repr(reply)
 
 
 def test_nothing_heavy_is_loaded_before_a_model_is_asked() -> None:

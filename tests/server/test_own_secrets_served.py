@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from logged import logged
 from server.served import serving
 
 # Two kinds that nothing but the policy knows: a word with digits, and a group within a sentence.
@@ -32,9 +33,9 @@ _NOT_SENT = {"folder", "name", "path"}
 
 @pytest.mark.parametrize("name", _ACTIONS)
 def test_an_own_secret_is_in_no_answer_no_file_and_no_log(
-    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with serving(tmp_path, policy=_POLICY) as served:
+    with logged() as log, serving(tmp_path, policy=_POLICY) as served:
         run = served.run(f"a task about {_SAID}")
         answer = served.post(f"/v1/runs/{run}/actions", {"action": _ACTIONS[name]})
         told = [
@@ -48,7 +49,7 @@ def test_an_own_secret_is_in_no_answer_no_file_and_no_log(
         ]
 
     written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    printed = "".join((*capfd.readouterr(), caplog.text)).encode()
+    printed = "".join((*capfd.readouterr(), log.getvalue())).encode()
     assert answer.status == 200
     assert answer.value["decision"] == ("allow" if name in _NOT_SENT else "block")
     assert tmp_path / "ledger.db" in written
