@@ -44,7 +44,7 @@ _PRELOADED: Final = (
     "interlock.server",
 )
 """Packages whose modules are all loaded before anything is forked."""
-_READ_HERE: Final = ("PYTHONPATH", "PYTHONUNBUFFERED")
+_APPLIED_HERE: Final = ("PYTHONPATH", "PYTHONUNBUFFERED")
 _OPTIONS: Final = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType] - what `Popen` hands to itself has no types
 _PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
@@ -185,7 +185,7 @@ def warm_process() -> socket.socket:
 
 
 def serve(descriptor: int) -> None:
-    """Fork until nobody asks any more; in a child, be the program and end as programs do."""
+    """Fork on request until the other end closes; each child runs its program and exits."""
     exit_codes: list[int] = []
 
     def end_quickly() -> None:
@@ -206,7 +206,7 @@ def serve(descriptor: int) -> None:
     with channel:
         program: _Program = channel.recv()
     try:
-        _be_program(program, descriptors)
+        _run_program(program, descriptors)
         exit_codes.append(0)
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
@@ -215,7 +215,7 @@ def serve(descriptor: int) -> None:
 
 
 def fork_pythons() -> None:
-    """In a program of ours: have each Python that it starts be a fork of it as well."""
+    """Make this program fork itself whenever it would start another Python."""
 
     def execute_child(process: subprocess.Popen[bytes], *given: Any) -> None:
         options = dict(zip(_OPTIONS, given, strict=True))
@@ -250,15 +250,15 @@ def _forked(program: _Program, descriptors: Sequence[int]) -> int:
         del arguments[0]
     pid = os.fork()
     if pid == 0:
-        _be_program_to_the_end(program._replace(arguments=arguments), descriptors)
+        _run_program_and_exit(program._replace(arguments=arguments), descriptors)
     return pid
 
 
-def _be_program_to_the_end(program: _Program, descriptors: Sequence[int]) -> NoReturn:
+def _run_program_and_exit(program: _Program, descriptors: Sequence[int]) -> NoReturn:
     code = 1
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        _be_program(program, descriptors)
+        _run_program(program, descriptors)
         code = 0
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
@@ -314,7 +314,7 @@ def _next_child(line: socket.socket) -> tuple[Connection, Sequence[int]] | None:
                 living[os.pidfd_open(pid)] = pid, channel
 
 
-def _be_program(program: _Program, received: Sequence[int]) -> None:
+def _run_program(program: _Program, received: Sequence[int]) -> None:
     _place_descriptors(received, program.descriptors)
     os.closerange(max(program.descriptors) + 1, os.sysconf("SC_OPEN_MAX"))
     if program.has_own_session:
@@ -323,7 +323,7 @@ def _be_program(program: _Program, received: Sequence[int]) -> None:
         os.setpgid(0, program.process_group)
     os.chdir(program.folder)
     for name, value in program.environment.items():
-        is_read_early = name.startswith(("PYTHON", "LC_ALL")) and name not in _READ_HERE
+        is_read_early = name.startswith(("PYTHON", "LC_ALL")) and name not in _APPLIED_HERE
         assert not is_read_early or os.environ.get(name) == value, (
             f"{name} is read when Python starts: use a real process"
         )
