@@ -125,13 +125,17 @@ def owned_folder() -> Generator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ilk-pg-", dir=plain_place())).resolve()
     if (user := _server_user()) is not None:
         shutil.chown(folder, user)
-    with (folder / postgres_keeper.OWNER_LOCK).open("a") as owner:
+    with (
+        (folder / postgres_keeper.OWNER_LOCK).open("a") as owner,
+        # Opened now: the keeper removes the folder once we let go of the other lock.
+        (folder / postgres_keeper.KEEPER_LOCK).open("a") as keeper,
+    ):
         fcntl.flock(owner, fcntl.LOCK_EX)
         try:
             yield folder
         finally:
             fcntl.flock(owner, fcntl.LOCK_UN)
-            _wait_for_keeper(folder)
+            fcntl.flock(keeper, fcntl.LOCK_EX)
             shutil.rmtree(folder, ignore_errors=True)
 
 
