@@ -250,13 +250,14 @@ def other_anchors(keys: Path, ledger_id: str, place: str) -> tuple[list[Path], l
     """Return the anchors of other ledgers at this place, and of this ledger at other places."""
     own, here = anchor_file(keys, ledger_id, place), f"-{_place_name(place)}.anchor"
     try:
-        found = sorted(each for each in keys.iterdir() if each.name.endswith(".anchor"))
+        found = os.listdir(keys)  # noqa: PTH208 - names only: a user may have thousands of ledgers
     except FileNotFoundError:
         return [], []
-    others = [each for each in found if each != own and not each.name.startswith(".")]
+    anchors = [name for name in found if name.endswith(".anchor") and name[0] != "."]
+    others = [name for name in anchors if name != own.name]
     return (
-        [each for each in others if each.name.endswith(here)],
-        [each for each in others if each.name.startswith(f"{ledger_id}-")],
+        [keys / name for name in sorted(others) if name.endswith(here)],
+        [keys / name for name in sorted(others) if name.startswith(f"{ledger_id}-")],
     )
 
 
