@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
@@ -18,6 +17,7 @@ from concurrency.member import Done, Hello, Leave, Member, Order, Ready, Told
 from concurrency.places import Place
 from interlock.errors import InterlockError
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 TESTS = Path(__file__).parents[1]
 T = TypeVar("T")
@@ -190,8 +190,8 @@ def crew_of(count: int, folder: Path) -> Generator[Crew]:
     """So many processes, which end with the block, or with whoever asked for them."""
     pairs = [socket.socketpair() for _ in range(count)]
     theirs = [their.fileno() for _, their in pairs]
-    nursery = subprocess.Popen(
-        [sys.executable, "-m", "concurrency.member", *map(str, theirs)],
+    nursery = PythonProcess[bytes](
+        ["-m", "concurrency.member", *map(str, theirs)],
         pass_fds=theirs,
         stdin=subprocess.DEVNULL,
         env=_environment(),

@@ -7,7 +7,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import IO, Final
 import msgspec
 
 from patience import LONG_ENOUGH_S
+from warm_python import PythonProcess
 
 TESTS: Final = Path(__file__).parents[1]
 
@@ -44,8 +44,8 @@ class Nursery:
         self._living: dict[int, Child] = {}
         self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, log.open("ab") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "crash.nursery_process", str(theirs.fileno())],
+            self._process = PythonProcess[bytes](
+                ["-m", "crash.nursery_process", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
