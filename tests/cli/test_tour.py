@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import pytest
+
 from cli.asking import interlock_process, program, without_colour
 from interlock.cli.tour.tour_chapters import made_up_token
 from warm_python import PythonProcess
@@ -108,12 +110,25 @@ def test_a_terminal_gets_a_badge_and_no_colour_where_none_is_wanted() -> None:
     assert not re.search(r"\x1b\[[\d;]*(?:3|4)\d", visitor.seen)
 
 
-def test_tour_prints_everything_when_nobody_sits_there() -> None:
-    result = interlock_process("tour")
+@pytest.fixture(scope="module")
+def printed_tour(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[bytes]:
+    """The tour where nobody sits at a terminal, played once."""
+    folder = tmp_path_factory.mktemp("tour")
+    environment = {**os.environ, "INTERLOCK_CONFIG_HOME": str(folder / "config"), "COLUMNS": "80"}
+    return interlock_process("tour", folder=folder, environment=environment)
 
-    text = result.stdout.decode()
-    assert result.returncode == 0
-    assert result.stderr == b""
+
+@pytest.fixture
+def text(printed_tour: subprocess.CompletedProcess[bytes]) -> str:
+    """Everything that it printed."""
+    return printed_tour.stdout.decode()
+
+
+def test_tour_prints_everything_when_nobody_sits_there(
+    printed_tour: subprocess.CompletedProcess[bytes], text: str
+) -> None:
+    assert printed_tour.returncode == 0
+    assert printed_tour.stderr == b""
     assert [int(number) for number in re.findall(r"^(\d+)  \w", text, re.MULTILINE)] == list(
         range(1, 13)
     )
@@ -124,9 +139,7 @@ def test_tour_prints_everything_when_nobody_sits_there() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_tour_shows_a_run_that_is_paused_helped_and_sent_on() -> None:
-    text = interlock_process("tour").stdout.decode()
-
+def test_tour_shows_a_run_that_is_paused_helped_and_sent_on(text: str) -> None:
     chapter = text[text.index("10  Should it go on?") :]
     told = [chapter.index(f"\n  {mark} ") for mark in ("pause", "approved", "nudge", "ends")]
     assert told == sorted(told)
@@ -134,9 +147,7 @@ def test_tour_shows_a_run_that_is_paused_helped_and_sent_on() -> None:
     assert "`run the whole suite`" in " ".join(chapter.split())
 
 
-def test_tour_refuses_a_pass_until_a_real_check_agrees() -> None:
-    text = interlock_process("tour").stdout.decode()
-
+def test_tour_refuses_a_pass_until_a_real_check_agrees(text: str) -> None:
     chapter = text[text.index("11  Was it good enough?") :]
     told = [chapter.index(f"\n  {mark} ") for mark in ("check bad", "retry", "check ok", "advance")]
     assert told == sorted(told)
@@ -145,9 +156,7 @@ def test_tour_refuses_a_pass_until_a_real_check_agrees() -> None:
     assert "warned: gate `readable` failed" in chapter
 
 
-def test_tour_plays_a_loop_that_asks_and_is_frozen() -> None:
-    text = interlock_process("tour").stdout.decode()
-
+def test_tour_plays_a_loop_that_asks_and_is_frozen(text: str) -> None:
     chapter = text[text.index("12  What next?") :]
     told = [
         chapter.index(f"\n  {mark} ") for mark in ("note", "taken", "asks", "approved", "frozen")
@@ -158,9 +167,7 @@ def test_tour_plays_a_loop_that_asks_and_is_frozen() -> None:
     assert "the loop is frozen: a release is on" in chapter
 
 
-def test_tour_gets_every_kind_of_answer_and_shows_no_credential() -> None:
-    text = interlock_process("tour").stdout.decode()
-
+def test_tour_gets_every_kind_of_answer_and_shows_no_credential(text: str) -> None:
     assert {word for word in ("ALLOW", "WARN", "ASK", "DENY") if f" {word} " in text} == {
         "ALLOW",
         "WARN",
