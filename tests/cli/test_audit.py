@@ -167,7 +167,7 @@ def test_several_processes_come_to_the_same_as_one(many: Path, state: Path) -> N
     alone = audit(many)
     (state / _JOURNAL).unlink()
 
-    done = interlock_process("audit", "--json", "--processes", "3", str(many))
+    done = interlock_process("audit", "--json", "--processes", "2", str(many))
     assert sums(json.loads(done.stdout)) == sums(alone)
     assert (alone["runs"], alone["decisions"]) == (12, {"allow": 168, "block": 12})
 
