@@ -30,9 +30,9 @@ from interlock.service.cycles.loop_chain import LoopChain
 from loop.loop_invariants import violations
 from loop.simulation import History
 
-_HISTORIES: Final = rounds(short=25, soak=10_000)
+_HISTORIES: Final = rounds(short=15, soak=10_000)
 _PARTS: Final = 5
-_IN_FILES: Final = rounds(short=8, soak=300)
+_IN_FILES: Final = rounds(short=6, soak=300)
 _MOST: Final = 120
 """Within so many histories a broken rail is found."""
 

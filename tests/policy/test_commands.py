@@ -18,7 +18,7 @@ from interlock.cli.commands.policy_commands import test_lines as lines_about
 from interlock.cli.text.render import plain_text
 from interlock.policy.actions import conditions
 from interlock.service.policies.rule_tests import RuleTest
-from policy.files import DEFAULTS
+from policy.files import DEFAULTS, sample_examples
 
 
 @pytest.fixture
@@ -185,7 +185,10 @@ not_match = ["echo deploy"]
 
 
 @pytest.mark.large
-def test_test_runs_the_examples_of_all_rules_and_tells_how_many_there_were(project: Path):
+def test_test_runs_the_examples_of_all_rules_and_tells_how_many_there_were(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    sample_examples(monkeypatch)
     (project / "interlock.toml").write_text(RULE)
     result = run("policy", "test", "--json")
     report = msgspec.json.decode(result.output)
@@ -245,7 +248,8 @@ def test_the_key_that_init_writes_stands_apart_and_says_what_it_is_for(project: 
     assert "\n\n# Tells one secret from another on the record" in written
 
 
-def test_test_names_an_example_that_does_not_hold(project: Path):
+def test_test_names_an_example_that_does_not_hold(project: Path, monkeypatch: pytest.MonkeyPatch):
+    sample_examples(monkeypatch)
     (project / "interlock.toml").write_text(RULE.replace("echo deploy", "sudo deploy"))
     result = run("policy", "test")
 
