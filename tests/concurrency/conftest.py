@@ -30,7 +30,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture(scope="module")
 def all_hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
     """Many processes, shared by the tests of a module."""
-    with closing(Hands(rounds(short=24, soak=64), tmp_path_factory.mktemp("crew"))) as hands:
+    with closing(Hands(rounds(short=16, soak=64), tmp_path_factory.mktemp("crew"))) as hands:
         yield hands
 
 

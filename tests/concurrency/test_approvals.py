@@ -20,7 +20,7 @@ from interlock.views.timeline import STATES
 
 FORCE = "git push --force"
 FORCE_ELSEWHERE = "git push --force origin other"
-PEOPLE = rounds(short=18, soak=50)
+PEOPLE = rounds(short=12, soak=50)
 EXPIRES_S = 60
 SOON = f"[approvals]\nexpires-seconds = {EXPIRES_S}\n"
 STRICTER = '[destructive-ops.rules]\n"git.push-force" = "require-confirmation"\n'

@@ -16,7 +16,7 @@ from interlock import Budget, Decision, Interlock
 from interlock.model.budget import Dimension
 from interlock.model.events import BudgetAlerted
 
-CALLS = rounds(short=60, soak=100)
+CALLS = rounds(short=40, soak=100)
 TEN_DOLLARS = 10_000_000
 
 
@@ -112,7 +112,7 @@ def test_a_budget_raised_by_a_person_admits_exactly_the_difference(place: Place,
 
 def _odd_cost(number: int) -> int:
     """An amount of micro-dollars that divides nothing, another one for each process."""
-    return 60_007 + number * 1_018
+    return rounds(short=120_007, soak=60_007) + number * 1_018
 
 
 def _mixed(runs: Sequence[str]) -> list[Asking]:

@@ -20,7 +20,7 @@ from interlock.model.budget import Amounts
 
 FORCE = "git push --force"
 PROCESSES = 8
-TIMES = rounds(short=40, soak=1000)
+TIMES = rounds(short=20, soak=1000)
 FETCH = '[tools]\nidempotent = ["fetch"]\n'
 BLOCKING = '[destructive-ops.rules]\n"git.push-force" = "block"\n'
 OTHER = "[limits]\nnesting = 15\n"

@@ -18,6 +18,7 @@ from concurrency.jobs import (
 )
 from concurrency.places import NOON, SECOND, Place
 from concurrency.soundness import kinds, records
+from effort import rounds
 from interlock import Answer, Budget, Decision, Interlock
 from interlock.model.budget import NOTHING, Amounts
 from interlock.model.events import ActionJudged, ReservationLapsed
@@ -25,8 +26,7 @@ from interlock.model.principal import PrincipalKind
 
 LEASE_S = 7
 SHORT_LEASE = f"[budgets]\nlease-seconds = {LEASE_S}\n"
-HOLDERS = 6
-ASKERS = 6
+HOLDERS = ASKERS = rounds(short=4, soak=6)
 
 
 @pytest.fixture

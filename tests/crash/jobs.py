@@ -134,7 +134,9 @@ def grow(tell: Tell, *, place: str, keys: str, run: str, name: str, most_bytes: 
     interlock.close()
 
 
-def fork(tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int) -> None:
+def fork(
+    tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int, turns: int
+) -> None:
     """Fork with an open ledger, perhaps a busy one; the child tries to use it, then ends."""
     interlock = _opened(place, keys)
     ours = interlock.resume(run)
@@ -142,7 +144,7 @@ def fork(tell: Tell, *, place: str, keys: str, run: str, name: str, threads: int
     for number in range(threads):
         arguments = (interlock, run, tell, f"{name}.{number}")
         threading.Thread(target=work, args=arguments, daemon=True).start()
-    for turn in range(10 if threads else 1):
+    for turn in range(turns):
         child = os.fork()
         if child == 0:
             # Whoever waits for a lock that nobody holds here would wait forever.

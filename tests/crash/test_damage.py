@@ -16,7 +16,7 @@ from interlock.ledger.verification import verify_all
 from interlock.service.ledgers import open_ledger
 
 _PAGE = 4096
-_PAGES = rounds(short=16, soak=200)
+_PAGES = rounds(short=12, soak=200)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Place:
     folder = tmp_path_factory.mktemp("original")
     place = Place.made(str(folder / "ledger.db"), folder / "keys")
     with place.opened() as interlock:
-        place.fill(interlock, 400)
+        place.fill(interlock, rounds(short=250, soak=400))
     return place
 
 

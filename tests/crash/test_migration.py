@@ -16,7 +16,7 @@ from effort import rounds
 from interlock.ledger.stores.sql_rows import migrations
 from interlock.ledger.stores.sqlite import SqliteStore
 
-ROUNDS = rounds(short=6, soak=200)
+ROUNDS = rounds(short=4, soak=200)
 NOW = migrations("sqlite")[-1].version
 LATER = [
     "CREATE TABLE copies AS SELECT * FROM records; CREATE INDEX copies_by_run ON copies (run_id);",
@@ -29,7 +29,7 @@ _EMPTY = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 def filled(sqlite_place: Place, nursery: Nursery) -> Place:
     """A ledger as a writer left it that was killed."""
     child = sqlite_place.spawn(nursery)
-    child.hear(400)
+    child.hear(rounds(short=200, soak=400))
     sqlite_place.acknowledged += child.kill()
     return sqlite_place
 

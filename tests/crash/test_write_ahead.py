@@ -16,14 +16,14 @@ from interlock.service.records.observations import record_violation
 from ledger.events import submitted
 
 _LIMIT = 4 << 20
-_MANY = rounds(short=12_000, soak=20_000)
-"""Of which it would be far larger than twice the limit, if nobody kept it small."""
+_MANY = rounds(short=8_000, soak=20_000)
+"""Of which it would be half as large again as twice the limit, if nobody kept it small."""
 _GROUP = 64
 
 
 def test_the_write_ahead_file_stays_small_beside_a_reader_of_ours(sqlite_place: Place):
     with sqlite_place.opened() as interlock:
-        _report(interlock, sqlite_place, 2_000)
+        _report(interlock, sqlite_place, 1_000)
         is_over, pages = Event(), [0]
         reader = Thread(target=_page_through, args=(interlock, sqlite_place.run, is_over, pages))
         reader.start()
@@ -39,7 +39,7 @@ def test_the_write_ahead_file_stays_small_beside_a_reader_of_ours(sqlite_place: 
 def test_it_stays_small_while_somebody_looks_at_one_moment(sqlite_place: Place):
     """As `verify` does, for as long as that takes."""
     with sqlite_place.opened() as interlock:
-        _report(interlock, sqlite_place, 2_000)
+        _report(interlock, sqlite_place, 1_000)
         with interlock.ledger.store.frozen() as rows:
             before = rows.head()
             largest = _report(interlock, sqlite_place, _MANY)
@@ -76,7 +76,7 @@ def test_a_foreign_reader_lets_it_grow_and_it_is_emptied_afterwards(
     with sqlite_place.opened() as interlock:
         reader = nursery.spawn("read", place=sqlite_place.url)
         reader.hear_until(OPENED)
-        grown = _report(interlock, sqlite_place, 5_000)
+        grown = _report(interlock, sqlite_place, 4_000)
         interlock.ledger.tidy()
         kept = sqlite_place.wal.stat().st_size
         reader.kill()
