@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adapters.jsonc_files import settings_texts
+from effort import examples
 from interlock.adapters.installation.client_hooks import CLIENTS, Launch, wanted_hooks
 from interlock.adapters.installation.hook_settings import (
     Wanted,
@@ -23,6 +24,7 @@ CLAUDE = CLIENTS["claude-code"]
 LAUNCH = Launch("/usr/bin/python3", "/opt/site-packages/interlock/hook_entry.py")
 OTHER = Launch("/old/python", "/old/interlock/hook_entry.py", wait_s=60)
 EVENTS = ("PreToolUse", "SessionStart", "Stop")
+slow = examples(15, soak=500)
 """Some of them: each is put in by itself, and more would only take longer."""
 
 
@@ -48,6 +50,7 @@ def found(text: str) -> list[str]:
     return [each.event for each in found_hooks(JsonDocument(text, "settings.json"))]
 
 
+@slow
 @given(settings_texts)
 def test_they_go_in_once_replace_an_older_entry_and_go_without_a_trace(text: str) -> None:
     once = installed(text)
@@ -60,6 +63,7 @@ def test_they_go_in_once_replace_an_older_entry_and_go_without_a_trace(text: str
     assert uninstalled(updated, text) == text
 
 
+@slow
 @given(settings_texts, st.sampled_from(['"mine": [1],', '\n  "mine": {}, // mine\n']))
 def test_what_others_changed_meanwhile_stays(text: str, added: str) -> None:
     start = JsonDocument(text, "").root.start + 1
@@ -71,6 +75,7 @@ def test_what_others_changed_meanwhile_stays(text: str, added: str) -> None:
     assert left == text[:start] + added + text[start:]
 
 
+@slow
 @given(settings_texts)
 def test_hooks_that_others_added_behind_ours_stay(text: str) -> None:
     document = JsonDocument(installed(text), "")

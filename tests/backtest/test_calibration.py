@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from effort import rounds
 from interlock.backtest.calibrate.calibration import (
     ALWAYS,
     Case,
@@ -190,7 +191,7 @@ def simulated(dice: random.Random, *, level: int, total: int = 500) -> list[Case
     return cases_of(good=[*good, *noise], bad=bad)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(rounds(short=4, soak=8)))
 def test_a_known_threshold_is_found_within_its_interval(seed: int) -> None:
     dice = random.Random(seed)
     level = dice.randint(110, 220)

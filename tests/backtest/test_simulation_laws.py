@@ -227,7 +227,7 @@ def changed_answers(tally: Tally) -> int:
     return sum(count for (_, one, other), count in tally.answers.items() if one != other)
 
 
-slow = examples(25, soak=2_000)
+slow = examples(15, soak=2_000)
 
 
 @slow

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cli.asking import interlock, program
 from cli.ledgers import Story
+from effort import examples
 from interlock import Interlock, load_policy
 from interlock.cli.text.render import Span, escape
 from interlock.cli.text.tables import Column, cut, table_lines
@@ -30,6 +31,7 @@ _cells = st.text(max_size=30).map(Span)
 _rows = st.lists(st.tuples(st.text(max_size=12).map(Span), _cells, _cells, _cells), max_size=3)
 
 
+@examples(15, soak=500)
 @given(rows=_rows, room=st.integers(20, 200))
 def test_a_table_is_never_wider_than_the_window(rows: list[tuple[Span, ...]], room: int) -> None:
     lines = list(table_lines(_COLUMNS, rows, width=room))

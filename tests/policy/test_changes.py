@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
 
+from effort import examples
 from interlock.policy.config.document import policy_from_stored, stored_bytes
 from interlock.policy.config.policy_changes import (
     held_to,
@@ -16,6 +17,7 @@ from interlock.policy.config.policy_changes import (
 from policy.documents import Document, documents, loaded
 from policy.files import KNOWN, merged, toml, wrapped
 
+slow = examples(15, soak=500)
 KEY = "not-to-be-shown-to-anybody-0123456789"
 
 OLD = """\
@@ -157,6 +159,7 @@ def test_the_order_of_words_is_a_change_where_it_counts(new: str, told: str):
     assert changes(old, f"[notifications]\ncommand = {new}") == [f"`notifications.command`: {told}"]
 
 
+@slow
 @given(documents(), documents())
 def test_tells_something_exactly_where_something_differs(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy
@@ -166,6 +169,7 @@ def test_tells_something_exactly_where_something_differs(one: Document, other: D
     assert all(": " in line and not line.endswith(": ") for line in told)
 
 
+@slow
 @given(documents(), documents())
 def test_a_stored_policy_is_compared_like_the_one_that_was_stored(one: Document, other: Document):
     old, new = loaded(one).policy, loaded(other).policy
@@ -239,6 +243,7 @@ def test_of_long_texts_the_part_is_shown_that_differs() -> None:
     )
 
 
+@slow
 @given(documents(), documents())
 def test_a_policy_that_is_held_is_looser_in_no_place_and_as_tight_as_it_was(
     one: Document, other: Document
