@@ -37,6 +37,7 @@ from patience import LONG_ENOUGH_S
 _TESTS: Final = Path(__file__).parent
 _PRELOADED: Final = (
     "interlock.adapters.installation",
+    "interlock.adapters.mcp",
     "interlock.adapters.supervision",
     "interlock.cli",
     "interlock.ledger",
@@ -44,6 +45,8 @@ _PRELOADED: Final = (
     "interlock.server",
 )
 """Packages whose modules are all loaded before anything is forked."""
+_LOADED_LATE: Final = ("dbos",)
+"""What these load only once it is needed, and take longest for."""
 _APPLIED_HERE: Final = ("PYTHONPATH", "PYTHONUNBUFFERED")
 _OPTIONS: Final = tuple(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType] - what `Popen` hands to itself has no types
 _PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -277,6 +280,8 @@ def _load_everything() -> None:
         package = importlib.import_module(name)
         for found in walk_packages(package.__path__, f"{name}."):
             importlib.import_module(found.name)
+    for name in _LOADED_LATE:
+        importlib.import_module(name)
     policy_files = importlib.import_module("interlock.service.policies.policy_files")
     policy_files.compile_policy(policy_files.merged_policy())
     importlib.import_module("interlock.service.records.context").engine()
