@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock import Decision, Verdict, evaluate_tool_use
 
 _CASES: dict[str, list[Mapping[str, object]]] = tomllib.loads(
@@ -103,7 +104,7 @@ def _ask(tool: str, params: dict[str, object], *, as_text: bool) -> Verdict:
 
 
 @given(_SHELLS, _COMMAND_NAMES, _DANGEROUS, _ENVELOPES, _NAMES, st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(60, soak=3_000)
 def test_no_envelope_lowers_the_answer_to_a_command(
     tool: str, own: str, line: str, envelopes: list[_Envelope], name: str, as_text: bool
 ):
@@ -113,7 +114,7 @@ def test_no_envelope_lowers_the_answer_to_a_command(
 
 
 @given(_SHELLS, _DANGEROUS, _ENVELOPES, _NAMES, st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(60, soak=3_000)
 def test_a_command_needs_no_name_in_a_tool_that_runs_things(
     tool: str, line: str, envelopes: list[_Envelope], name: str, as_text: bool
 ):
@@ -121,7 +122,7 @@ def test_a_command_needs_no_name_in_a_tool_that_runs_things(
 
 
 @given(_SHELLS, _COMMAND_NAMES, _HARMLESS, _ENVELOPES, _NAMES, st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(60, soak=3_000)
 def test_no_envelope_raises_an_alarm_about_a_harmless_command(
     tool: str, own: str, line: str, envelopes: list[_Envelope], name: str, as_text: bool
 ):
@@ -138,7 +139,7 @@ def test_no_envelope_raises_an_alarm_about_a_harmless_command(
     _NAMES,
     st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@examples(60, soak=3_000)
 def test_no_envelope_lowers_the_answer_to_an_edit(
     tool: str, own: str, path: str, envelopes: list[_Envelope], name: str, as_text: bool
 ):
@@ -150,7 +151,6 @@ def test_no_envelope_lowers_the_answer_to_an_edit(
 
 
 @given(st.lists(st.sampled_from(["call_tool", "invoke", "use_mcp_tool"]), min_size=1, max_size=8))
-@settings(max_examples=30, deadline=None)
 def test_calls_inside_of_calls_are_looked_through_however_deep(outer: list[str]):
     inner: dict[str, object] = {"name": "bash", "arguments": {"cmd": "rm -rf /"}}
     for tool in outer:
