@@ -28,6 +28,7 @@ import pytest
 
 from edits.workshop import Workshop as EditWorkshop
 from edits.workshop import an_edit
+from effort import rounds
 from gates.policies import gates_with
 from governed_edits.workbench import NOTES, Workbench
 from interlock import Decision, InputError, PolicyError, evaluate_tool_use
@@ -45,6 +46,7 @@ from review_flows.workshop import PASS
 from review_flows.workshop import Workshop as ReviewWorkshop
 from secret_packs import RULES, SCANNER
 
+_MUCH = rounds(short=24_000, soak=60_000)
 KEYWORDS = sorted({keyword for rule in RULES for keyword in rule.literals})
 HEADS = sorted({head for rule in RULES for head in rule.beginnings})
 NAMES = sorted({name for rule in RULES for name in rule.named if name.isalnum()})
@@ -162,7 +164,7 @@ def test_scanning_takes_work_in_proportion_to_the_text(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", DENSE)
 def test_what_cannot_be_told_apart_is_covered_as_a_whole_or_in_part(shape: str) -> None:
-    text = DENSE[shape](60_000)
+    text = DENSE[shape](_MUCH)
     found = SCANNER.scan(text)
 
     assert all(0 <= match.start < match.end <= len(text) for match in found)
