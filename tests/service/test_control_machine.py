@@ -442,7 +442,7 @@ def _decision(kind: HoldKind) -> StepDecision:
 
 TestGoingOnAndBeingDone = GoingMachine.TestCase
 TestGoingOnAndBeingDone.settings = settings(
-    examples(20, soak=500),
+    examples(12, soak=500),
     stateful_step_count=rounds(short=40, soak=60),
 )
 TestAcrossReopening = ReopeningMachine.TestCase

@@ -237,7 +237,7 @@ PATCHES = st.lists(
 )
 
 
-@examples(150, soak=8_000)
+@examples(60, soak=8_000)
 @given(texts(), PATCHES)
 def test_a_document_says_the_same_but_for_the_keys_of_the_patch(
     text: str, patch: Sequence[PatchOperation]
@@ -292,7 +292,7 @@ def holds_tables(value: object) -> bool:
     return is_table(value) or (is_list(value) and any(map(is_table, value)))
 
 
-@examples(150, soak=8_000)
+@examples(60, soak=8_000)
 @given(texts(), PATCHES)
 def test_whatever_was_changed_is_put_back(text: str, patch: Sequence[PatchOperation]) -> None:
     try:
