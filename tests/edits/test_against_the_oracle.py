@@ -139,7 +139,7 @@ def planned(shop: Workshop, text: str, edits: list[Edit], form: str) -> bytes | 
 
 
 @given(case=cases())
-@examples(150, soak=10_000)
+@examples(50, soak=10_000)
 def test_a_plan_is_what_a_plain_reading_says(case: tuple[str, list[Edit], str]):
     text, edits, form = case
     mark, codec = MARKS[form]
@@ -174,7 +174,7 @@ def test_applying_gives_the_plan_and_undoing_gives_the_original(
 
 
 @given(case=cases())
-@examples(40, soak=1000)
+@examples(20, soak=1000)
 def test_the_diff_turns_one_text_into_the_other(case: tuple[str, list[Edit], str]):
     text, edits, _ = case
     text = text.replace("\r\n", "\0").replace("\r", "\n").replace("\0", "\r\n")
