@@ -586,7 +586,7 @@ _TEXTS = st.sampled_from(
 )
 
 
-@examples(500, soak=50_000)
+@examples(150, soak=50_000)
 @given(_TOOLS, st.dictionaries(_NAMES, _TEXTS | st.integers() | st.booleans() | st.none()))
 def test_a_call_that_is_not_searched_holds_nothing_that_a_search_would_find(
     tool: str, params: dict[str, object]
