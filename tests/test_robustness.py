@@ -18,7 +18,7 @@ from interlock.views.action_explanation import explain
 from warm_python import run_python
 
 _MEBIBYTE = 1 << 20
-_rounds = examples(100, soak=5_000)
+_rounds = examples(40, soak=5_000)
 
 _TEXT = st.text(st.characters(exclude_categories=[]), max_size=200)
 _SHELL_WORDS = (
