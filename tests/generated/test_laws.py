@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,7 @@ from generated.cases import CWD, decision
 from generated.rewrites import LONGER, SAME, WEAKER, Rewrite
 from interlock import Decision, evaluate_command
 
-_STEP: Final = rounds(short=120, soak=1)
+_STEP: Final = rounds(short=240, soak=1)
 """Every which line is tried in each way."""
 _FEW: Final = 20
 _CREDENTIAL: Final = "{{gen:"
@@ -85,7 +85,8 @@ def _rewritten(ways: Mapping[str, Rewrite], way: str) -> Iterator[tuple[str, str
     start = list(ways).index(way) % _STEP
     found = list(_written(ways[way], _lines()[start::_STEP]))
     if len(found) < _FEW:
-        found = list(islice(_written(ways[way], _lines()), _FEW * _STEP))
+        fitting = list(_written(ways[way], _lines()))
+        found = fitting[:: len(fitting) // (3 * _FEW) or 1]
     assert len(found) >= _FEW
     yield from found
 
