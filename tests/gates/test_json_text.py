@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from gates.policies import by_gate, messages_of, rules_of
 from interlock import Decision, evaluate_tool_use
 from interlock.policy.actions.calls.json_text import Unreadable, name_given_twice, value_from_json
@@ -128,6 +129,7 @@ def test_whatever_is_written_once_is_read_as_it_is(value: object):
     assert value_from_json(json.dumps(value), _nothing) == value
 
 
+@examples(15, soak=500)
 @given(st.dictionaries(st.text(max_size=3), _JSON, min_size=1), _JSON)
 def test_an_entry_that_is_repeated_is_always_refused(entries: dict[str, object], other: object):
     name = next(iter(entries))
