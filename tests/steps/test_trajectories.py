@@ -258,7 +258,7 @@ def test_hardly_ever_holds_a_run_that_succeeded_and_often_one_that_failed() -> N
     path = Path(os.environ["INTERLOCK_SHARED"]) / "data" / "trajectories.dev.jsonl.gz"
     held: dict[bool, list[bool]] = {True: [], False: []}
     with gzip.open(path) as lines:
-        for line in islice(lines, 0, None, rounds(short=2, soak=1)):
+        for line in islice(lines, 0, None, rounds(short=4, soak=1)):
             success = json.loads(line)["success"]
             if success is not None:
                 answer = judged(run_from_json(line), Steps(), Loops())
