@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.policy.actions.calls.payload import Payload
 from interlock.policy.evidence.dependencies import ECOSYSTEMS, dependencies_in
 
@@ -544,6 +545,7 @@ def test_of_a_text_without_end_the_beginning_is_read() -> None:
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
+@examples(12, soak=500)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join), st.none() | st.text(max_size=40))
 def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) -> None:
     names = added(path, content, old)
@@ -553,6 +555,7 @@ def test_no_text_makes_a_reader_raise(path: str, content: str, old: str | None) 
 
 
 @pytest.mark.parametrize("path", _MANIFESTS)
+@examples(12, soak=500)
 @given(st.lists(_SNIPPETS, max_size=30).map("".join))
 def test_a_text_adds_nothing_to_itself(path: str, content: str) -> None:
     assert added(path, content, old=content) == set()
