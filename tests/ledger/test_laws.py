@@ -11,6 +11,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.ledger.ledger import Ledger, Work
 from interlock.ledger.stores.memory import MemoryStore
 from interlock.ledger.stores.sqlite import SqliteStore
@@ -32,6 +33,7 @@ from ledger.events import AGENT, KEY, NOON, POLICY, appending, events, planned, 
 _histories = st.lists(events(), min_size=1, max_size=8)
 
 
+@examples(15, soak=500)
 @given(_histories, st.data())
 def test_the_fold_of_a_whole_is_the_fold_of_its_parts(
     history: list[Event], data: st.DataObject
@@ -49,6 +51,7 @@ def test_the_fold_of_a_whole_is_the_fold_of_its_parts(
     assert state == state_of("r1", records)
 
 
+@examples(12, soak=500)
 @given(_histories, st.integers(1, 7))
 def test_a_ledger_that_is_opened_again_knows_what_its_records_tell(
     history: list[Event], size: int
