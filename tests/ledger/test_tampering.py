@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import examples
 from interlock.errors import DamagedError
 from interlock.ledger.chain import Fault, SealKey
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.memory import MemoryStore
+from interlock.ledger.stores.postgres import PostgresStore
 from interlock.ledger.stores.sqlite import SqliteStore
 from interlock.ledger.verification import RunChecked, verify_all, verify_run
 from interlock.ports import Store
 from ledger.attacker import Attack, Execute, attack_postgres, attack_sqlite, fill
 from ledger.attacks import ANOTHER_KEY, ATTACKS, number_changed, text_changed
-from ledger.conftest import DURABLE
 from ledger.events import KEY, planned
+from postgres_server import fresh_database
 
 
 def problems_in(store: Store, key: SealKey = KEY) -> list[str]:
@@ -142,6 +145,7 @@ _numbers = st.builds(
 )
 
 
+@examples(15, soak=500)
 @given(attack=st.one_of(_texts, _numbers), seq=st.shared(st.integers(1, 7), key="seq"))
 def test_any_byte_of_a_record_that_is_changed_is_found(
     filled: Path, attack: Attack, seq: int
@@ -167,15 +171,25 @@ def test_names_the_place_in_sqlite(filled: Path, tmp_path: Path, name: str) -> N
     assert any(problem.startswith(expected) for problem in found), found
 
 
+@pytest.fixture(scope="module")
+def filled_in_postgres(postgres_server_url: str, postgres_template: str) -> Iterator[str]:
+    """The name of a database with a ledger that nobody has touched, to copy from."""
+    with fresh_database(postgres_server_url, postgres_template) as url:
+        with Ledger(PostgresStore(url), key=KEY) as ledger:
+            fill(ledger)
+        yield urlsplit(url).path.removeprefix("/")
+
+
 @pytest.mark.parametrize("name", ATTACKS)
-@pytest.mark.parametrize("open_store", [DURABLE[-1]], indirect=True)
 def test_names_the_place_in_postgres(
-    open_store: Callable[[], Store], postgres_ledger_url: str, name: str
+    filled_in_postgres: str, postgres_server_url: str, name: str
 ) -> None:
-    with Ledger(open_store(), key=KEY) as ledger:
-        fill(ledger)
+    with (
+        fresh_database(postgres_server_url, filled_in_postgres) as url,
+        Ledger(PostgresStore(url), key=KEY) as ledger,
+    ):
         attack, expected = ATTACKS[name]
-        attack_postgres(postgres_ledger_url, attack)
+        attack_postgres(url, attack)
 
         found = problems_in(ledger.store)
         assert any(problem.startswith(expected) for problem in found), found
