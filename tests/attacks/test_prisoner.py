@@ -186,7 +186,7 @@ def test_what_would_hit_more_than_this_agents_gate_is_refused(prison: Prison, te
     assert prison.ask(prison.line(text)).allowed is False
 
 
-@pytest.mark.parametrize("text", _HARMLESS[:: rounds(short=8, soak=1)])
+@pytest.mark.parametrize("text", _HARMLESS[:: rounds(short=12, soak=1)])
 def test_not_asking_gets_it_nowhere_or_shows(prison: Prison, text: str) -> None:
     prison.perform(prison.line(text))
     assert prison.gain() is None
