@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from effort import rounds
 from interlock.model.review import Overall, ReviewDecision, ReviewOutcome, ReviewVerdict
 from interlock.policy.reviews.review_gate import judge
 from interlock.policy.reviews.verdict_grammar import VerdictSource, as_said, gate_verdict_from
@@ -25,6 +26,7 @@ GATES = (
     a_gate("readable"),
 )
 SOURCES = st.sampled_from(VerdictSource)
+_LONG = rounds(short=20_000, soak=60_000)
 
 
 def judged(verdict: object, source: VerdictSource = VerdictSource.VERDICT) -> ReviewDecision:
@@ -133,6 +135,6 @@ def test_nothing_beside_a_fail_takes_it_away(noise: str, source: VerdictSource) 
      "failures none ", "n't ", "none of the 1 a ", "PASS or ", "\u274c", "- ", "| "],
 )  # fmt: skip
 def test_hostile_repetition_is_read_in_time(piece: str) -> None:
-    text = "GATE_REVIEW: PASS - fine\n" + (piece * 60_000)[:60_000]
+    text = "GATE_REVIEW: PASS - fine\n" + (piece * _LONG)[:_LONG]
 
     assert judged(text).outcome in (ReviewOutcome.RETRY, ReviewOutcome.ADVANCE)

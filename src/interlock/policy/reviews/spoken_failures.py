@@ -130,11 +130,15 @@ def failures_in(text: str) -> Iterator[SpokenFailure]:
 
 def plain_line(line: str) -> str:
     """Return a line without emphasis and decoration, in plain letters, signs as words."""
-    spelled = unicodedata.normalize("NFKD", line.translate(_DRAWN))
-    plain = "".join([_SHOWN_AS.get(unicodedata.category(each), each) for each in spelled])
-    plain = plain.translate(_LOOK_ALIKES)
+    plain = line if line.isascii() else _in_plain_letters(line)
     plain = _TAGS.sub(" ", _SHORT_CODES.sub(" FAIL ", plain))
     return _ARROWS.sub(" : ", _EMPHASIS.sub("", plain)).strip().rstrip(":").rstrip()
+
+
+def _in_plain_letters(line: str) -> str:
+    spelled = unicodedata.normalize("NFKD", line.translate(_DRAWN))
+    shown = "".join([_SHOWN_AS.get(unicodedata.category(each), each) for each in spelled])
+    return shown.translate(_LOOK_ALIKES)
 
 
 def gates_named(subject: str, gates: Sequence[NamedGate], *, exactly: bool) -> list[str]:
