@@ -12,7 +12,7 @@ from interlock.secrets.credential_rules import Form, Judge
 from secret_generator import from_pattern, from_template
 from secret_packs import RULES, SCANNER
 
-_STEP = rounds(short=3, soak=1)
+_STEP = rounds(short=6, soak=1)
 
 _VENDOR_CONTEXTS = (
     "{V}_API_KEY={s}", '{V}_TOKEN="{s}"', "{V}_SECRET: {s}", '{v}_api_key: "{s}"',
@@ -57,7 +57,7 @@ _RANDOM_CONTEXTS = (
 
 @pytest.mark.large
 def test_a_value_is_found_by_the_vendor_it_is_named_after():
-    # In the short round each vendor is named in every third way, the next vendor in the next ones.
+    # In the short round each vendor is named in every sixth way, the next vendor in the next ones.
     texts = [
         context.format(s=value, v=vendor, V=vendor.upper().replace("-", "_"))
         for number, (vendor, value) in enumerate(_vendor_values())
