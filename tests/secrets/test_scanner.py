@@ -20,7 +20,7 @@ from interlock.secrets.scanner import LiteralSet, SecretScanner
 from secret_generator import examples_of, from_template
 from secret_packs import RULES, SCANNER, rules_from_toml
 
-_BAIT = rounds(short=1 << 17, soak=1 << 20)
+_BAIT = rounds(short=1 << 18, soak=1 << 20)
 _SECONDS = 3 * _BAIT / (1 << 20)
 """Alone it takes a quarter of that; the rest is for a machine that is busy."""
 _TOKENS = [rule for rule in RULES if rule.form is Form.TOKEN and not rule.least_entropy]
