@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, interlock_process, make_operator
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
-from policy.files import sample_examples
+from policy.sampled_examples import sample_examples
 
 
 @pytest.mark.parametrize(

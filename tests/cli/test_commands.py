@@ -13,7 +13,7 @@ from inline_snapshot import snapshot
 from cli.asking import interlock, interlock_process
 from interlock.cli.command_group import SUMMARIES, cli
 from patience import LONG_ENOUGH_S
-from policy.files import sample_examples
+from policy.sampled_examples import sample_examples
 
 
 def test_help_names_every_command() -> None:

@@ -23,7 +23,7 @@ from interlock.cli.command_group import GROUPS, SUMMARIES, cli
 from interlock.model.verdict import Decision
 from interlock.service.people import operators
 from interlock.service.people.credentials import PassphraseCost, new_cost
-from policy.files import sample_examples
+from policy.sampled_examples import sample_examples
 from service.ledgers import CHEAP
 from terminal import own_terminal
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
-from effort import rounds
 from interlock.errors import PolicyError
-from interlock.policy.actions.rule_packs import Pack
 from interlock.policy.config.complaints import is_list, is_table
 from interlock.policy.config.document import MergedPolicy
 from interlock.policy.config.layers import KnownRules, Layer, Role, merge
 from interlock.policy.config.parser import read_layer
-from interlock.service.policies import builtin_rules
 from interlock.service.policies.builtin_rules import default_lists
 from interlock.service.policies.policy_files import default_policy_text
 
 DEFAULTS = default_policy_text()
 LISTS = default_lists()
-_ALL_PACKS = builtin_rules.packs_with_examples
 
 KNOWN = KnownRules(
     packs=frozenset({"filesystem", "git", "sql"}),
@@ -53,17 +48,6 @@ def merged(
 def _layer(role: Role, name: str, text: str) -> Layer:
     # The defaults are by far the longest, and nearly always the same.
     return read_layer(name, text, role, known=KNOWN, compile_condition=condition_problem)
-
-
-def sample_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `policy test` run the examples of some rules of each pack: all of them take seconds."""
-    monkeypatch.setattr(builtin_rules, "packs_with_examples", _sampled_packs)
-
-
-@cache
-def _sampled_packs() -> Sequence[Pack]:
-    every = rounds(short=6, soak=1)
-    return tuple(replace(each, rules=each.rules[::every]) for each in _ALL_PACKS())
 
 
 def complaints(user: str | None = None, project: str | None = None) -> list[str]:

@@ -18,7 +18,8 @@ from interlock.cli.commands.policy_commands import test_lines as lines_about
 from interlock.cli.text.render import plain_text
 from interlock.policy.actions import conditions
 from interlock.service.policies.rule_tests import RuleTest
-from policy.files import DEFAULTS, sample_examples
+from policy.files import DEFAULTS
+from policy.sampled_examples import sample_examples
 
 
 @pytest.fixture
