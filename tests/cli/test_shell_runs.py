@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -340,11 +340,10 @@ def waiting(text: str) -> Generator[subprocess.Popen[str]]:
 
 def question(place: str) -> str:
     """Return the question that a script waits for, as soon as it is asked."""
-    while True:
-        with Interlock.open(place) as opened:
-            found = [each.id for each in opened.approvals()]
-        if found:
-            return found[0]
+    with Interlock.open(place) as opened, closing(opened.ledger.listen()) as listener:
+        while not (asked := opened.approvals()):
+            listener.wait(1)
+    return asked[0].id
 
 
 def test_a_script_that_runs_is_spoken_for_by_what_it_starts_alone(place: str) -> None:
