@@ -553,7 +553,7 @@ def test_the_shared_sessions_are_audited(tmp_path: Path) -> None:
         pytest.skip("INTERLOCK_SHARED is not set")
     packed = Path(shared, "data", "sessions.dev.jsonl.gz").read_bytes()
     sessions = gzip.decompress(packed).splitlines(keepends=True)
-    some = sessions[:: rounds(short=5, soak=1)]
+    some = sessions[:: rounds(short=10, soak=1)]
     (tmp_path / "sessions.jsonl.gz").write_bytes(gzip.compress(b"".join(some)))
 
     report = audit(tmp_path / "sessions.jsonl.gz")
