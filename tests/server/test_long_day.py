@@ -1,7 +1,6 @@
 """A long day of a server, with a clock that goes fast: what it holds does not grow with time.
 
-In full (`make soak`): fifty agents and a day in ten minutes. Shortened: a few agents, a quarter of
-an hour.
+In full (`make soak`): fifty agents and a day in ten minutes. Shortened: a few agents, six minutes.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ IS_SOAK = os.environ.get("INTERLOCK_SOAK") is not None
 AGENTS = 50 if IS_SOAK else 6
 SPEED = 144
 """So fast a day passes in ten minutes."""
-HOURS = 24 if IS_SOAK else 0.25
-DEEDS = 60
+HOURS = 24 if IS_SOAK else 0.1
+DEEDS = 60 if IS_SOAK else 15
 """What one run comes to: then the agent begins another one."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _WAL_MOST = 64 * 2**20
