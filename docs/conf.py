@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+# The trees of all pages are kept to the end: looking through them for garbage takes long.
+gc.set_threshold(500_000)
 
 project = "Interlock"
 author = "the Interlock authors"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from typing import Any
 
 import click
 from sphinx.application import Sphinx
@@ -23,11 +24,13 @@ from interlock.service.policies.policy_files import default_policy
 
 _LONGEST_EXAMPLE = 80
 _WIDTH = 92
+_BEFORE_THE_THEME = 400
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx call us with every page that it reads."""
     app.connect("source-read", fill)
+    app.connect("html-page-context", name_pages_only, priority=_BEFORE_THE_THEME)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -37,6 +40,18 @@ def fill(_app: Sphinx, _page: str, source: list[str]) -> None:
         mark = f"<!-- generated: {name} -->"
         if mark in source[0]:
             source[0] = source[0].replace(mark, generate())
+
+
+def name_pages_only(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Let the navigation of a page copy the names of all pages, not every section of each."""
+    tree = context["toctree"]
+
+    def names(**options: object) -> str:
+        return tree(**{**options, "maxdepth": 1})
+
+    context["toctree"] = names
 
 
 def policy_reference() -> str:

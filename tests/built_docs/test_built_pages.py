@@ -41,6 +41,13 @@ FOUND = {
 }
 """What somebody types into the search, and the page that must come among the first three."""
 
+_SEARCH = """term => {
+  document.getElementById("search-results").replaceChildren();
+  Search.performSearch(term);
+}"""
+_LINKS = """[...document.querySelectorAll("#search-results ul.search > li > a")].map(
+  (link) => link.getAttribute("href"))"""
+
 
 class Site(NamedTuple):
     folder: Path
@@ -78,10 +85,16 @@ def phone() -> Generator[Page]:
 def test_the_search_finds_each_task(site: Site, phone: Page) -> None:
     # The excerpts below the results are the found pages, each fetched again for every term.
     phone.route("**/*.html", _skip_excerpt)
+    first, *others = FOUND
 
-    missed = {
-        term: found for term in FOUND if FOUND[term] not in (found := _found(site, phone, term))
-    }
+    # The index is loaded once, by the first search.
+    phone.goto(f"{site.url}/search.html?q={first}")
+    found = {first: _found(phone)}
+    for term in others:
+        phone.evaluate(_SEARCH, term)
+        found[term] = _found(phone)
+
+    missed = {term: pages for term, pages in found.items() if FOUND[term] not in pages}
 
     assert missed == {}
 
@@ -107,11 +120,9 @@ def _skip_excerpt(route: Route) -> None:
         route.continue_()
 
 
-def _found(site: Site, page: Page, term: str) -> list[str]:
-    """Return the names of the first three pages that the search shows for a term."""
-    page.goto(f"{site.url}/search.html?q={term}")
-    results = page.locator("#search-results ul.search > li > a")
+def _found(page: Page) -> list[str]:
+    """Return the names of the first three pages that the search shows."""
     page.locator("#search-results p.search-summary").get_by_text("found").wait_for()
-    links = [str(link.get_attribute("href")) for link in results.all()]
+    links = page.evaluate(_LINKS)
     pages = [Path(link.partition("#")[0].partition("?")[0]).stem for link in links]
     return list(dict.fromkeys(pages))[:3]
