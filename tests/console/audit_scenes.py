@@ -244,7 +244,7 @@ def a_hostile_audit() -> Audit:
     return an_audit(
         moments=tuple(
             a_moment(number, kind=kind, steps=9, tokens=9, **hostile)
-            for number, kind in enumerate((*kinds, *kinds), 1)
+            for number, kind in enumerate(kinds * rounds(short=1, soak=2), 1)
         ),
         rules={HOSTILE: 3},
         clients={HOSTILE: 3},
@@ -260,9 +260,9 @@ def a_long_audit() -> Audit:
     return an_audit(
         moments=tuple(
             a_moment(number, kind=kind, text=f"{long} {number}", project="p" * 80, run="r" * 90)
-            for number, kind in enumerate(list(MomentKind) * rounds(short=8, soak=40), 1)
+            for number, kind in enumerate(list(MomentKind) * rounds(short=5, soak=40), 1)
         ),
-        rules={f"{'section' * 9}.rule-{each}": 3 for each in range(90)},
+        rules={f"{'section' * 9}.rule-{each}": 3 for each in range(rounds(short=30, soak=90))},
         counts=dict.fromkeys(MomentKind, 12_345),
         looped=12_000,
         runs=123_456,
