@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis.strategies import text
 
 import effort
 from gates.policies import gates_with
@@ -65,6 +66,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """
     if session.config.option.workers:
         warm_process()
+        # In a new clone Hypothesis has to work out the characters of UTF-8: once, not per worker.
+        text().validate()
     default_policy()
     gates_with("")
     gc.collect()
