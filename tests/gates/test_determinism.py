@@ -103,7 +103,7 @@ def test_many_questions_at_once_get_the_answers_that_each_gets_alone():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("seed", ["1", "4294967295"])
+@pytest.mark.parametrize("seed", ["1", "4294967295"][: rounds(short=1, soak=2)])
 def test_another_process_with_another_hash_seed_gives_the_same_bytes(seed: str):
     lines = _lines()
     done = subprocess.run(

@@ -18,7 +18,7 @@ from interlock.secrets.credential_rules import Form, SecretRule
 from interlock.secrets.redaction import redact
 from interlock.secrets.scanner import LiteralSet, SecretScanner
 from secret_generator import examples_of, from_template
-from secret_packs import RULES, SCANNER, rules_from_toml
+from secret_packs import RULES, SCANNER, cases, rules_from_toml
 
 _BAIT = rounds(short=1 << 18, soak=1 << 20)
 _SECONDS = 3 * _BAIT / (1 << 20)
@@ -204,10 +204,11 @@ def test_another_process_with_another_hash_seed_answers_the_same():
             env={"PYTHONHASHSEED": seed},
             text=True,
         ).stdout
-        for seed in ("1", "2")
+        for seed in ("1", "2")[: rounds(short=1, soak=2)]
     }
+    here = [(m.rule.name, m.start, m.end) for case in cases() for m in SCANNER.scan(case.text)]
 
-    assert len(answers) == 1
+    assert answers == {f"{here}\n"}
 
 
 _WARM: list[SecretScanner] = []
