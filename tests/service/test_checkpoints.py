@@ -258,6 +258,8 @@ def test_an_interrupted_wait_leaves_nothing_running(tmp_path: Path, life: int) -
     earlier = signal.signal(signal.SIGUSR1, interrupt)
     code = (
         "import os, signal; held = open('life', 'wb', buffering=0); held.write(b'x');"
+        # Ends once we have read most of it, which we do only while we wait.
+        "print('said ' * 100_000, flush=True);"
         f"os.kill({os.getpid()}, signal.SIGUSR1); signal.pause()"
     )
     try:
