@@ -118,13 +118,13 @@ class _ForkedWorkers:
         if isinstance(message, str):
             worker.error = message
             return
-        report: Any = session.config.hook.pytest_report_from_serializable(
-            config=session.config, data=message
-        )
-        session.config.hook.pytest_runtest_logreport(report=report)
-        if report.when == "teardown":
-            item = session.items[worker.unfinished.popleft()]
-            session.config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        hook = session.config.hook
+        for data in message:
+            report: Any = hook.pytest_report_from_serializable(config=session.config, data=data)
+            hook.pytest_runtest_logreport(report=report)
+            if report.when == "teardown":
+                item = session.items[worker.unfinished.popleft()]
+                hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def _take_batch(self, session: pytest.Session, worker: _Worker) -> list[int]:
         """Return tests from the folder that a worker is at, or from the one with fewest workers.
@@ -220,18 +220,21 @@ class _Warning(NamedTuple):
 
 
 class _Reporter:
-    """Sends a worker's reports to its parent."""
+    """Sends a worker's reports to its parent, those of a test that passes in one message."""
 
     def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config = config
         self._pipe = pipe
+        self._unsent: list[object] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self._pipe.closed:
             os._exit(1)  # a process that a test forked, and that left the test
-        self._pipe.send(
-            self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-        )
+        hook = self._config.hook
+        self._unsent.append(hook.pytest_report_to_serializable(config=self._config, report=report))
+        if report.when == "teardown" or not report.passed:
+            self._pipe.send(self._unsent)
+            self._unsent = []
 
     def pytest_warning_recorded(
         self,

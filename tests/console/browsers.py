@@ -75,11 +75,6 @@ class Desktop(NamedTuple):
             else:
                 return
 
-    @property
-    def has_left(self) -> bool:
-        """Whether it shows a page that hears no news."""
-        return not self.page.url.startswith(self.url) or self.page.url.endswith("/login")
-
     def is_live(self) -> None:
         """Wait until news arrive."""
         expect(self.page.locator("[data-live]")).to_have_text("live")

@@ -45,9 +45,6 @@ def shared_desktop(browser: Browser, shared: Served) -> Generator[Desktop]:
 @pytest.fixture
 def stranger(shared_desktop: Desktop) -> Generator[Desktop]:
     """A page before nobody in particular."""
-    if not shared_desktop.has_left:
-        # It was about to load itself again, and did so once it had been left.
-        shared_desktop.leave()
     shared_desktop.page.context.clear_cookies()
     set_look(shared_desktop.page)
     shared_desktop.complaints.clear()
