@@ -43,7 +43,7 @@ def load_profile() -> None:
     """
     settings.register_profile(
         "interlock",
-        max_examples=rounds(short=30, soak=500),
+        max_examples=rounds(short=20, soak=500),
         deadline=None,
         derandomize=not SOAK,
         database=DirectoryBasedExampleDatabase(_FAILED) if SOAK else None,

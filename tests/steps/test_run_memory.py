@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interlock.model.progress_meter import Kind, Meter, Observation, noted
@@ -214,6 +214,7 @@ histories = st.lists(
 )
 
 
+@example([*[a_call("a")] * 5, an_edit(1), *[a_call("a")] * 2], a_call("a"), 12)
 @given(histories, st.sampled_from([a_call("a"), a_failure("c")]), st.integers(2, 12))
 def test_going_on_with_the_same_call_never_lowers_the_score(
     before: list[Observation], call: Observation, times: int

@@ -138,7 +138,8 @@ def returned(live: Sequence[PastCall]) -> Evidence | None:
 
 def again(meter: Meter, rounds: int) -> Evidence | None:
     """Return that more was done over again than the rounds that it ends with, if so."""
-    latest = meter.calls[-COHERENCE_ACTIONS:]
+    # Going round once more does not push out what was done over again before.
+    latest = meter.calls[-COHERENCE_ACTIONS - rounds :]
     own = [each for each in latest if each.rework and not each.place and each.step > meter.cleared]
     points = graded(len(attempts(own)) - rounds, _AGAIN)
     if not points:
