@@ -29,9 +29,9 @@ _FORK: Final = get_context("fork")
 _MAX_BATCH: Final = 60
 _EXIT_TIMEOUT_SECONDS: Final = 60.0
 _SLOW_FOLDERS: Final = tuple(
-    "built_docs console loop crash server cli adapters supervision".split()
+    "server loop built_docs console crash cli adapters supervision".split()
 )
-"""Started first: one of their files may take longer than the rest of a folder."""
+"""Started first, those that often wait before the others: the linters run at the same time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -185,8 +185,10 @@ not_match = ["echo deploy"]
 """
 
 
-@pytest.mark.large
-def test_test_runs_the_examples_of_all_rules_and_tells_how_many_there_were(project: Path):
+def test_test_runs_examples_of_own_and_builtin_rules_and_tells_how_many(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    sample_examples(monkeypatch)
     (project / "interlock.toml").write_text(RULE)
     result = run("policy", "test", "--json")
     report = msgspec.json.decode(result.output)
