@@ -40,6 +40,8 @@ _SETTINGS = {
     "max_connections": "300",
     "lc_messages": "C",  # the keeper reads one line of the log
     "timezone": "UTC",
+    # Shared memory is kept in the folder: a server that is killed leaves nothing in /dev/shm.
+    "dynamic_shared_memory_type": "mmap",
 }
 _IN_A_HURRY = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlock.policy.config.complaints import suggestion
-from interlock.policy.config.document import canonical_bytes
+from interlock.policy.config.document import canonical_bytes, policy_from_stored, stored_bytes
 from policy.files import merged
 
 
@@ -25,6 +25,16 @@ def test_a_fraction_is_not_the_text_of_it():
     text = merged("[tools.schemas.fetch]\nconst = '0.5'")
 
     assert number.hash != text.hash
+
+
+def test_a_text_and_a_switch_beside_a_fraction_stay_what_they_are():
+    told = 'enum = ["a", true, 0.5]'
+    policy = merged(f"[tools.schemas.fetch]\n{told}").policy
+
+    stored = policy_from_stored(stored_bytes(policy), merged("").policy)
+
+    assert stored == policy
+    assert b'["a",true,0.5]' in canonical_bytes(policy)
 
 
 def test_the_fingerprint_key_is_part_of_what_the_hash_stands_for():
