@@ -12,7 +12,6 @@ import pytest
 from gates.policies import gates_with
 from interlock import Interlock, TokenUsage
 from interlock.adapters.known_histories import known_readers
-from interlock.backtest import simulation_work
 from interlock.backtest.history_files import HistoryFile, found_files
 from interlock.backtest.simulation_work import simulate
 from interlock.errors import InterlockError
@@ -67,13 +66,11 @@ def simulated(
     return tally.told(*NAMES)
 
 
-def test_several_processes_come_to_the_same_as_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_processes_come_to_the_same_as_one(tmp_path: Path) -> None:
     clock = HandClock()
-    # What is little is left to one process: here nothing is.
-    monkeypatch.setattr(simulation_work, "_LITTLE_BYTES", 0)
-    row = {"run_id": "a1", "steps": [{"role": "assistant", "text": "Now let me see:"}] * 200}
+    steps = [{"role": "assistant", "text": "Now let me see:"}] * 200
+    # Other processes are started for large histories only; no reader looks at this field.
+    row = {"run_id": "a1", "steps": steps, "unread": "-" * 3_000_000}
     files = histories(tmp_path, row, row)
     done: list[tuple[int, int]] = []
     with in_memory(clock=clock) as interlock:

@@ -8,7 +8,6 @@ from inline_snapshot import snapshot
 
 from cli.asking import interlock, interlock_process, make_operator
 from interlock import evaluate_command, evaluate_edit, evaluate_tool_use
-from policy.sampled_examples import sample_examples
 
 
 @pytest.mark.parametrize(
@@ -238,10 +237,7 @@ def test_a_misspelt_option_alone_is_told_as_that() -> None:
     assert "quotes" not in result.stderr
 
 
-def test_a_policy_that_only_an_operator_may_take_is_told_of(
-    place: str, empty_place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample_examples(monkeypatch)
+def test_a_policy_that_only_an_operator_may_take_is_told_of(place: str, empty_place: Path) -> None:
     home = empty_place.parent / "config"
     home.mkdir(exist_ok=True)
     make_operator(place)

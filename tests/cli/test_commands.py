@@ -13,7 +13,6 @@ from inline_snapshot import snapshot
 from cli.asking import interlock, interlock_process
 from interlock.cli.command_group import SUMMARIES, cli
 from patience import LONG_ENOUGH_S
-from policy.sampled_examples import sample_examples
 
 
 def test_help_names_every_command() -> None:
@@ -306,10 +305,7 @@ def test_policy_show_tells_where_a_value_came_from(policy: Path) -> None:
     assert origins["rules.no-deploys"] == "user"
 
 
-def test_policy_test_runs_the_examples_of_own_rules(
-    policy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample_examples(monkeypatch)
+def test_policy_test_runs_the_examples_of_own_rules(policy: Path) -> None:
     report = json.loads(interlock("policy", "test", "--json", "--policy", str(policy)).stdout)
 
     assert report["examples"] > 3

@@ -21,10 +21,6 @@ from interlock.cli.call.command_names import OWN
 from interlock.cli.call.exit_code import ExitCode
 from interlock.cli.command_group import GROUPS, SUMMARIES, cli
 from interlock.model.verdict import Decision
-from interlock.service.people import operators
-from interlock.service.people.credentials import PassphraseCost, new_cost
-from policy.sampled_examples import sample_examples
-from service.ledgers import CHEAP
 from terminal import own_terminal
 
 CODES = {
@@ -162,10 +158,6 @@ def _played_live(words: Sequence[str], place: str, folder: Path) -> Lived:
         return lived([*found, *stage.also], place, folder)
 
 
-def _cheap_cost(_usual: int) -> PassphraseCost:
-    return new_cost(CHEAP)
-
-
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
@@ -174,8 +166,6 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, usual in (("CONFIG", ".config"), ("STATE", ".local/state"), ("DATA", ".local/share")):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / usual))
     monkeypatch.setenv("SHELL", "/bin/bash")
-    sample_examples(monkeypatch)
-    monkeypatch.setattr(operators, "new_cost", _cheap_cost)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

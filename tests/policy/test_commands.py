@@ -19,7 +19,6 @@ from interlock.cli.text.render import plain_text
 from interlock.policy.actions import conditions
 from interlock.service.policies.rule_tests import RuleTest
 from policy.files import DEFAULTS
-from policy.sampled_examples import sample_examples
 
 
 @pytest.fixture
@@ -185,10 +184,8 @@ not_match = ["echo deploy"]
 """
 
 
-def test_test_runs_examples_of_own_and_builtin_rules_and_tells_how_many(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-):
-    sample_examples(monkeypatch)
+@pytest.mark.large
+def test_test_runs_the_examples_of_all_rules_and_tells_how_many_there_were(project: Path):
     (project / "interlock.toml").write_text(RULE)
     result = run("policy", "test", "--json")
     report = msgspec.json.decode(result.output)
@@ -248,8 +245,7 @@ def test_the_key_that_init_writes_stands_apart_and_says_what_it_is_for(project: 
     assert "\n\n# Tells one secret from another on the record" in written
 
 
-def test_test_names_an_example_that_does_not_hold(project: Path, monkeypatch: pytest.MonkeyPatch):
-    sample_examples(monkeypatch)
+def test_test_names_an_example_that_does_not_hold(project: Path):
     (project / "interlock.toml").write_text(RULE.replace("echo deploy", "sudo deploy"))
     result = run("policy", "test")
 
