@@ -24,8 +24,8 @@ CLAUDE = CLIENTS["claude-code"]
 LAUNCH = Launch("/usr/bin/python3", "/opt/site-packages/interlock/hook_entry.py")
 OTHER = Launch("/old/python", "/old/interlock/hook_entry.py", wait_s=60)
 EVENTS = ("PreToolUse", "SessionStart", "Stop")
-slow = examples(15, soak=500)
 """Some of them: each is put in by itself, and more would only take longer."""
+slow = examples(15, soak=500)
 
 
 def value(text: str) -> object:
