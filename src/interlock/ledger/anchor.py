@@ -248,16 +248,17 @@ def anchor_file(keys: Path, ledger_id: str, place: str) -> Path:
 
 def other_anchors(keys: Path, ledger_id: str, place: str) -> tuple[list[Path], list[Path]]:
     """Return the anchors of other ledgers at this place, and of this ledger at other places."""
-    own, here = anchor_file(keys, ledger_id, place), f"-{_place_name(place)}.anchor"
+    own, here = anchor_file(keys, ledger_id, place).name, f"-{_place_name(place)}.anchor"
     try:
         found = os.listdir(keys)  # noqa: PTH208 - names only: a user may have thousands of ledgers
     except FileNotFoundError:
         return [], []
-    anchors = [name for name in found if name.endswith(".anchor") and name[0] != "."]
-    others = [name for name in anchors if name != own.name]
+    others = sorted(
+        name for name in found if name.endswith(".anchor") and name[0] != "." and name != own
+    )
     return (
-        [keys / name for name in sorted(others) if name.endswith(here)],
-        [keys / name for name in sorted(others) if name.startswith(f"{ledger_id}-")],
+        [keys / name for name in others if name.endswith(here)],
+        [keys / name for name in others if name.startswith(f"{ledger_id}-")],
     )
 
 

@@ -12,7 +12,6 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from interlock.errors import LedgerError, UnavailableError
@@ -423,9 +422,6 @@ class IdleTimer:
                 self._when_quiet()
 
 
-_every_signal = cache(signal.valid_signals)
-
-
 def _started(work: Callable[[], None], *, name: str) -> threading.Thread:
     """Start a daemon thread that leaves every signal to the threads of the program."""
     thread = threading.Thread(target=work, name=f"interlock-{name}", daemon=True)
@@ -433,7 +429,7 @@ def _started(work: Callable[[], None], *, name: str) -> threading.Thread:
         thread.start()
         return thread
     # A thread inherits what its starter blocks.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _every_signal())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         thread.start()
     finally:
