@@ -140,7 +140,7 @@ lint: $(STAMP)
 	@$(BIN)/codespell
 
 # The type checker keeps everything it reads; a larger heap saves garbage collections.
-NODE_HEAP := --max-old-space-size=8192 --max-semi-space-size=128
+NODE_HEAP := --max-old-space-size=8192 --max-semi-space-size=512
 
 types: $(STAMP)
 	@NODE_OPTIONS='$(NODE_HEAP)' $(BIN)/basedpyright --warnings
