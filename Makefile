@@ -24,8 +24,10 @@ UV := $(shell uv --version >/dev/null 2>&1 && echo uv || echo build/uv/bin/uv)
 # Compiled by the install: rules, tables and the default policy.
 RULES := $(shell find src/interlock -name '*.toml') $(wildcard src/interlock/policy/config/*.py)
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Some tests wait for a disk or a child process; one extra worker keeps the cores busy.
-WORKERS := $(shell expr $(CORES) + 1)
+# Some tests wait for a disk or a child process; one extra worker keeps the cores busy. Where other work already runs,
+# more workers get a larger share of the machine.
+WORKERS := $(shell awk -v n=$(CORES) '{ r = int($$4); print (r < n ? n : r < 3 * n ? r : 3 * n) + 1 }' /proc/loadavg 2>/dev/null \
+	|| expr $(CORES) + 1)
 
 # Prefix for commands that need root; sudo fails rather than asking for a password.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo --non-interactive)

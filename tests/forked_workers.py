@@ -29,7 +29,7 @@ _FORK: Final = get_context("fork")
 _MAX_BATCH: Final = 60
 _EXIT_TIMEOUT_SECONDS: Final = 60.0
 _SLOW_FOLDERS: Final = tuple(
-    "server loop built_docs console crash cli adapters supervision".split()
+    "server loop built_docs console crash cli tests adapters supervision".split()
 )
 """Started first, those that often wait before the others: the linters run at the same time."""
 

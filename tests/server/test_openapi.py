@@ -28,7 +28,7 @@ CHECKS: list[Any] = [
 
 
 @schema.parametrize()  # pyright: ignore[reportUntypedFunctionDecorator] - as the library has it
-@settings(max_examples=rounds(short=6, soak=300))
+@settings(max_examples=rounds(short=4, soak=300))
 def test_whatever_is_asked_is_answered_as_described(case: Any, shared: Served):
     if "run" in case.path_parameters:
         case.path_parameters["run"] = a_run(shared)
