@@ -13,7 +13,8 @@ SOAK: Final = "INTERLOCK_SOAK" in os.environ
 
 DURABLE: Final = ("sqlite", "postgres") if SOAK else ("sqlite",)
 """The stores to go through above the ledger, whose contract every store keeps in any case."""
-
+LOCAL: Final = ("memory", "sqlite") if SOAK else ("sqlite",)
+"""The same for what needs no server and opens its ledger once."""
 
 _FAILED: Final = Path(".hypothesis/examples")
 _MATTERS_OF_CHANCE: Final = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from effort import DURABLE
+from effort import DURABLE, LOCAL
 from gates.policies import gates_with
 from interlock import Interlock
 from service.ledgers import HandClock, OpenInterlock, operator_of
@@ -20,11 +20,11 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=LOCAL)
 def opened(
     request: pytest.FixtureRequest, tmp_path: Path, clock: HandClock
 ) -> Iterator[OpenInterlock]:
-    """Opens an empty ledger under a policy, in memory and in a file."""
+    """Opens an empty ledger under a policy, in a file or in memory."""
     place = ":memory:" if request.param == "memory" else str(tmp_path / "ledger.db")
     with ExitStack() as stack:
         yield _opener(stack, place, tmp_path / "keys", clock)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from effort import LOCAL
 from gates.policies import gates_with
 from interlock import (
     Answer,
@@ -30,7 +31,7 @@ from service.ledgers import CHEAP, PASSPHRASE, HandClock, kinds_of, records_of
 _FORCE = "git push --force"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=LOCAL)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "memory" else str(tmp_path / "ledger.db")
 
