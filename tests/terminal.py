@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pytest
 
 from interlock.cli.call import terminal
+from patience import LONG_ENOUGH_S
 from warm_python import PythonProcess
 
 # Takes a terminal as its controlling one, then becomes the program.
@@ -33,7 +34,6 @@ if program == sys.executable:
 else:
     os.execv(program, [program, *arguments])
 """
-_PATIENCE_S = 300
 
 
 class Ended(NamedTuple):
@@ -80,7 +80,7 @@ def at_terminal(
     read_errors = _Reader(errors_from)
     try:
         given = stdin.encode() if has_pipes else None
-        output, _ = child.communicate(given, timeout=_PATIENCE_S)
+        output, _ = child.communicate(given, timeout=LONG_ENOUGH_S)
     finally:
         child.kill()
         child.wait()
@@ -144,7 +144,7 @@ class _Typist:
     def done(self) -> str:
         """Read what is left and close the terminal; return all that it showed."""
         self._over.set()
-        self._thread.join(_PATIENCE_S)
+        self._thread.join(LONG_ENOUGH_S)
         os.close(self._master)
         return self._screen.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -178,7 +178,7 @@ class _Reader:
         self._thread.start()
 
     def done(self) -> str:
-        self._thread.join(_PATIENCE_S)
+        self._thread.join(LONG_ENOUGH_S)
         self._stream.close()
         return b"".join(self._parts).decode()
 

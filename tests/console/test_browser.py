@@ -14,6 +14,7 @@ from console.browsers import Desktop, barriers, barriers_in_looks, desktop, over
 from interlock import Run
 from interlock.model.approval import Approval, ApprovalState
 from interlock.model.short_code import code_of
+from patience import LONG_ENOUGH_S
 from server.served import Served
 from service.ledgers import run_elsewhere
 
@@ -199,7 +200,7 @@ def test_an_answer_wakes_whoever_waits_for_it(ada: Desktop, shared: Served, run:
     woken: list[tuple[float, Approval]] = []
 
     def wait() -> None:
-        found = shared.desk.operations.wait(approval, wait_s=60)
+        found = shared.desk.operations.wait(approval, wait_s=LONG_ENOUGH_S)
         woken.append((time.monotonic(), found))
 
     waiter = threading.Thread(target=wait)
@@ -207,7 +208,7 @@ def test_an_answer_wakes_whoever_waits_for_it(ada: Desktop, shared: Served, run:
     ada.go(f"/inbox/{approval}")
     ada.page.get_by_role("button", name="Approve once").click()
     expect(ada.page.get_by_text("No question to answer")).to_be_visible()
-    waiter.join(60)
+    waiter.join(LONG_ENOUGH_S)
 
     assert [each.state for _, each in woken] == [ApprovalState.GRANTED]
 

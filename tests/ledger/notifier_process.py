@@ -8,8 +8,7 @@ from pathlib import Path
 from interlock.ledger.ledger import Ledger
 from interlock.ledger.stores.sqlite import SqliteStore
 from ledger.events import KEY, a_violation, appending
-
-LONG_ENOUGH_S = 300.0
+from patience import LONG_ENOUGH_S
 
 
 def commit(ledger: Ledger) -> None:

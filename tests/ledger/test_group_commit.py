@@ -46,11 +46,11 @@ def in_one_group(ledger: Ledger, works: list[Work[object]]) -> list[BaseExceptio
 
     def hold(transaction: Transaction) -> None:
         committing.set()
-        assert may_go.wait(60)
+        assert may_go.wait(LONG_ENOUGH_S)
 
     with ThreadPoolExecutor(1) as pool:
         holder = pool.submit(ledger.execute, planned(hold, "holder"))
-        assert committing.wait(60)
+        assert committing.wait(LONG_ENOUGH_S)
         futures = [submitted(ledger, work) for work in works]
         may_go.set()
         holder.result(60)
@@ -154,10 +154,10 @@ def test_who_stops_waiting_takes_nothing_back(ledger: Ledger) -> None:
 
     def hold(transaction: Transaction) -> None:
         committing.set()
-        assert may_go.wait(60)
+        assert may_go.wait(LONG_ENOUGH_S)
 
     holding = submitted(ledger, planned(hold, "holder"))
-    assert committing.wait(60)
+    assert committing.wait(LONG_ENOUGH_S)
     impatient = submitted(ledger, planned(append_two))
     patient = submitted(ledger, planned(append_two))
     assert not impatient.cancel()
@@ -334,7 +334,7 @@ def test_a_listener_never_misses_a_commit(ledger: Ledger) -> None:
     listener = ledger.listen()
     try:
         a_started(ledger)
-        assert listener.wait(60)
+        assert listener.wait(LONG_ENOUGH_S)
         seen = 1
 
         with ThreadPoolExecutor(1) as pool:
@@ -342,7 +342,7 @@ def test_a_listener_never_misses_a_commit(ledger: Ledger) -> None:
                 lambda: [ledger.execute(appending("r1", a_violation())) for _ in range(50)]
             )
             while seen < 51:
-                assert listener.wait(60)
+                assert listener.wait(LONG_ENOUGH_S)
                 seen = len(all_records(ledger, "r1"))
             writing.result()
     finally:
@@ -355,6 +355,6 @@ def test_a_listener_hears_of_the_commits_of_others(open_ledger: OpenLedger) -> N
     listener = first.listen()
     try:
         a_started(second)
-        assert listener.wait(60)
+        assert listener.wait(LONG_ENOUGH_S)
     finally:
         listener.close()

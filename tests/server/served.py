@@ -26,11 +26,9 @@ from interlock.server.desk.desk import Desk
 from interlock.server.server_process import ServerOptions, ServerProcess
 from interlock.service.whereabouts import Listening
 from interlock.settings import ServerPlaces
+from patience import LONG_ENOUGH_S
 from service.ledgers import operator_of
 from warm_python import PythonProcess
-
-PATIENCE_S = 120.0
-"""For what hangs; a busy machine is no reason to fail."""
 
 
 def listening(line: bytes) -> Listening:
@@ -54,12 +52,12 @@ class _SocketConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=PATIENCE_S)
+        super().__init__("localhost", timeout=LONG_ENOUGH_S)
         self._path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(PATIENCE_S)
+        self.sock.settimeout(LONG_ENOUGH_S)
         self.sock.connect(self._path)
 
 
@@ -107,7 +105,7 @@ class Client:
         """Return a connection that stays open until it is closed."""
         if by_socket:
             return _SocketConnection(self.listening.socket)
-        return http.client.HTTPConnection(*self.address, timeout=PATIENCE_S)
+        return http.client.HTTPConnection(*self.address, timeout=LONG_ENOUGH_S)
 
 
 class Served(Client):
@@ -209,7 +207,7 @@ def serving(folder: Path, *, policy: str = "", **options: Any) -> Generator[Serv
         thread = threading.Thread(target=work, name="served")
         thread.start()
         try:
-            assert ready.wait(PATIENCE_S)
+            assert ready.wait(LONG_ENOUGH_S)
             if failed:
                 raise failed[0]
             listening, loop, process = found[0]
@@ -219,7 +217,7 @@ def serving(folder: Path, *, policy: str = "", **options: Any) -> Generator[Serv
             finally:
                 server.end()
         finally:
-            thread.join(PATIENCE_S)
+            thread.join(LONG_ENOUGH_S)
         assert not failed, failed
         assert not thread.is_alive()
 
@@ -234,7 +232,7 @@ class ServedProcess(Client):
     def kill(self) -> None:
         """End it as a power cut would."""
         self.process.kill()
-        self.process.wait(PATIENCE_S)
+        self.process.wait(LONG_ENOUGH_S)
 
 
 def environment_in(folder: Path) -> dict[str, str]:
@@ -268,7 +266,7 @@ def serving_apart(
         finally:
             if process.poll() is None:
                 process.terminate()
-            process.wait(PATIENCE_S)
+            process.wait(LONG_ENOUGH_S)
 
 
 @contextmanager

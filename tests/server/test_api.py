@@ -14,7 +14,8 @@ from interlock.model.answers import Answer
 from interlock.model.events import Record
 from interlock.model.run import RunState
 from interlock.server.api.endpoints import ENDPOINTS
-from server.served import PATIENCE_S, Reply, Served
+from patience import LONG_ENOUGH_S
+from server.served import Reply, Served
 
 PUSH = {"action": {"command": "git push --force origin main"}}
 
@@ -45,7 +46,7 @@ def test_whoever_waits_is_woken_by_a_decision(
     waiting = threading.Thread(target=wait)
     waiting.start()
     decided = served.post(f"/v1/approvals/{asked}/{word}", {"note": "so"}, as_="operator")
-    waiting.join(PATIENCE_S)
+    waiting.join(LONG_ENOUGH_S)
 
     assert decided.value["decided_by"] == "operator:operator"
     assert told[0].value["state"] == decided.value["state"] == state

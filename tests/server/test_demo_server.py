@@ -20,6 +20,7 @@ import pytest
 from interlock.server.server_process import ServerOptions, only_server
 from interlock.service.whereabouts import running_server
 from interlock.settings import ServerPlaces
+from patience import LONG_ENOUGH_S
 from warm_python import PythonProcess
 
 CALL = ("-m", "interlock", "serve", "--demo", "--port", "0", "--json")
@@ -48,7 +49,7 @@ def opened(link: str) -> tuple[int, str]:
     """Follow a link; return the status, and where it leads."""
     parts = urlsplit(link)
     assert parts.hostname is not None
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=LONG_ENOUGH_S)
     try:
         connection.request("GET", f"{parts.path}?{parts.query}", headers={"accept": "text/html"})
         answer = connection.getresponse()

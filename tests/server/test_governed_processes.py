@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from interlock import Interlock
-from server.served import PATIENCE_S, ServedProcess, environment_in, serving_apart
+from patience import LONG_ENOUGH_S
+from server.served import ServedProcess, environment_in, serving_apart
 from service.ledgers import operator_of
 from warm_python import run_python
 
@@ -72,7 +73,7 @@ def test_a_process_below_a_run_decides_nothing(tmp_path: Path, door: str, depth:
                 "POST", "/v1/runs", {"task": "x", "process": client.pid}, by_socket=True
             )
             assert begun.status == 201, begun.body
-            output, _ = client.communicate(b".", timeout=PATIENCE_S)
+            output, _ = client.communicate(b".", timeout=LONG_ENOUGH_S)
         told = msgspec.json.decode(output, type=list[tuple[int, dict[str, object]]])
 
         assert [status for status, _ in told] == [403] * 5

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from server.served import PATIENCE_S, Reply, Served
+from patience import LONG_ENOUGH_S
+from server.served import Reply, Served
 
 MIB = 2**20
 
@@ -31,7 +32,7 @@ def raw(served: Served, *parts: bytes, until_closed: bool = True) -> bytes:
     """Send bytes as they are; return what comes back until the server ends it."""
     found = b""
     with (
-        socket.create_connection(served.address, timeout=PATIENCE_S) as connection,
+        socket.create_connection(served.address, timeout=LONG_ENOUGH_S) as connection,
         # Whoever is cut off while still sending may not get to read why.
         suppress(BrokenPipeError, ConnectionResetError),
     ):

@@ -18,7 +18,8 @@ import pytest
 from interlock import Interlock
 from interlock.views.ledger_view import verified_ledger
 from interlock.views.run_view import balance_of
-from server.served import PATIENCE_S, Client, ServedProcess, environment_in, serving_apart
+from patience import LONG_ENOUGH_S
+from server.served import Client, ServedProcess, environment_in, serving_apart
 from service.ledgers import operator_of
 
 ROUNDS = 8 if os.environ.get("INTERLOCK_SOAK") is not None else 2
@@ -105,7 +106,7 @@ def _asking(servers: list[ServedProcess], run: str, first: int) -> Generator[lis
         for each in askers:
             each.over.set()
         for each in askers:
-            each.join(PATIENCE_S)
+            each.join(LONG_ENOUGH_S)
     assert [each.failed for each in askers] == [[]] * ASKERS
 
 
@@ -193,14 +194,14 @@ def test_a_decision_on_one_wakes_who_waits_on_the_other(
         answers: list[object] = []
         waiting = threading.Thread(
             target=lambda: answers.append(
-                first.ask("POST", path, {**table, "wait_s": PATIENCE_S}, token=token).value
+                first.ask("POST", path, {**table, "wait_s": LONG_ENOUGH_S}, token=token).value
             )
         )
         waiting.start()
         decided = second.ask(
             "POST", f"/v1/approvals/{asked['approval_id']}/approve", {"note": "go"}, token=ada
         )
-        waiting.join(PATIENCE_S)
+        waiting.join(LONG_ENOUGH_S)
 
     assert decided.status == 200, decided.body
     [answer] = answers

@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from server.served import PATIENCE_S, Client, listening
+from patience import LONG_ENOUGH_S
+from server.served import Client, listening
 from warm_python import PythonProcess
 
 IS_SOAK = os.environ.get("INTERLOCK_SOAK") is not None
@@ -42,7 +43,7 @@ def _server(folder: Path) -> Generator[tuple[subprocess.Popen[bytes], Client]]:
             yield process, Client(listening(line))
         finally:
             process.terminate()
-            assert process.wait(PATIENCE_S) == 0
+            assert process.wait(LONG_ENOUGH_S) == 0
 
 
 class _Agent(threading.Thread):
@@ -125,7 +126,7 @@ def test_a_long_day_leaves_nothing_behind(tmp_path: Path) -> None:
         finally:
             over.set()
             for each in agents:
-                each.join(PATIENCE_S)
+                each.join(LONG_ENOUGH_S)
             reader.close()
         assert [each.failed for each in agents] == [[]] * AGENTS
         _until_closed(process.pid, first)
@@ -138,7 +139,7 @@ def test_a_long_day_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def _until_closed(pid: int, first: int) -> None:
     """Wait until the server has let go of every connection."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + LONG_ENOUGH_S
     while _descriptors(pid) > first:
         assert time.monotonic() < until, f"{_descriptors(pid)} descriptors, {first} at first"
         threading.Event().wait(0.05)

@@ -12,7 +12,7 @@ from interlock.ports import Listener
 from interlock.server.desk.news import News
 from interlock.service.records.context import SystemClock
 from ledger.events import KEY, a_violation, appending
-from server.served import PATIENCE_S
+from patience import LONG_ENOUGH_S
 
 
 class _Outage:
@@ -72,7 +72,7 @@ def heard(store: MemoryStore, when_changed: Callable[[], None]) -> list[str]:
         await news.start(when_changed)
         with news.listening() as subscriber:
             await asyncio.to_thread(ledger.execute, appending("r1", a_violation()))
-            item = await asyncio.wait_for(subscriber.queue.get(), PATIENCE_S)
+            item = await asyncio.wait_for(subscriber.queue.get(), LONG_ENOUGH_S)
         await news.close()
         return [] if item is None else [item.run_id]
 

@@ -13,6 +13,7 @@ from effort import SOAK, rounds
 from interlock.model.principal import Scope
 from interlock.server.api.endpoints import ENDPOINTS
 from interlock.server.api.openapi import openapi_of
+from patience import LONG_ENOUGH_S
 from server.served import Served
 
 schema = schemathesis.openapi.from_dict(openapi_of(ENDPOINTS)).exclude(path="/v1/stream")
@@ -42,6 +43,7 @@ def test_whatever_is_asked_is_answered_as_described(case: Any, shared: Served):
         base_url=shared.listening.url,
         headers={"Authorization": f"Bearer {shared.tokens[who]}"},
         checks=CHECKS,
+        timeout=LONG_ENOUGH_S,
     )
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from interlock.server.upkeep import notify_people
 from loop.webhook_server import answers, webhook_server
-from server.served import PATIENCE_S, Served, serving
+from patience import LONG_ENOUGH_S
+from server.served import Served, serving
 
 _PUSH = {"command": "git push --force origin topic"}
 
@@ -20,7 +21,7 @@ _PUSH = {"command": "git push --force origin topic"}
 def _eventually(holds: Callable[[], bool]) -> None:
     """Wait until something holds; what hangs fails in the end."""
     over = threading.Event()
-    for _ in range(int(PATIENCE_S / 0.02)):
+    for _ in range(int(LONG_ENOUGH_S / 0.02)):
         if holds():
             return
         over.wait(0.02)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from interlock import Interlock
-from server.served import PATIENCE_S, Reply, Served, environment_in, serving_apart
+from patience import LONG_ENOUGH_S
+from server.served import Reply, Served, environment_in, serving_apart
 from service.ledgers import operator_of
 
 KEY = {"idempotency-key": "k-1"}
@@ -110,7 +111,7 @@ def test_many_at_once_are_carried_out_once(served: Served) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE_S)
+        thread.join(LONG_ENOUGH_S)
 
     assert [each.status for each in told] == [200] * 8
     assert records(served, run) == ["run-started", "usage-reported"]

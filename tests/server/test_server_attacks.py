@@ -17,7 +17,8 @@ import pytest
 from interlock import hook_asker
 from interlock.client import connect
 from interlock.errors import UnavailableError
-from server.served import PATIENCE_S, Served
+from patience import LONG_ENOUGH_S
+from server.served import Served
 from server.test_hook_socket import OTHER_USER, a_run, connected, told
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -51,7 +52,7 @@ def governed(served: Served, *args: str, source: str = "127.0.0.1") -> int:
     with subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
         begun = {"task": "x", "agent": "free", "process": client.pid}
         assert served.ask("POST", "/v1/runs", begun, by_socket=True).status == 201
-        said, _ = client.communicate(b"\n", timeout=PATIENCE_S)
+        said, _ = client.communicate(b"\n", timeout=LONG_ENOUGH_S)
     return int(said)
 
 
@@ -77,7 +78,7 @@ def test_a_run_for_no_process_in_particular_is_for_the_one_that_asks(served: Ser
         [sys.executable, "-c", ASKING, served.listening.socket, msgspec.json.encode(begun)],
         stdout=subprocess.PIPE,
     ) as client:
-        said, _ = client.communicate(timeout=PATIENCE_S)
+        said, _ = client.communicate(timeout=LONG_ENOUGH_S)
     run = msgspec.json.decode(said)["id"]
 
     process = served.desk.governor.state(run).process
@@ -110,7 +111,7 @@ def test_a_hook_that_lost_who_ran_it_is_not_of_whoever_took_it_in(
     (tmp_path / name).symlink_to(Path(sys.executable).resolve())
     hook = [sys.executable, "-c", ABOVE_A_HOOK]
     line = [str(tmp_path / name), "-u", "-c", TAKEN_IN, *hook]
-    said = subprocess.run(line, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    said = subprocess.run(line, check=True, capture_output=True, text=True, timeout=LONG_ENOUGH_S)
     parent, above = said.stdout.split()
 
     assert above == (parent if name == "client" else "None")
@@ -244,7 +245,7 @@ def place() -> Generator[str]:
         # Whoever listened first is who is there, also when the socket is handed on.
         fd = listening.fileno()
         line = [sys.executable, "-I", "-S", "-c", LISTEN, str(fd)]
-        subprocess.run(line, pass_fds=(fd,), check=True, timeout=PATIENCE_S)
+        subprocess.run(line, pass_fds=(fd,), check=True, timeout=LONG_ENOUGH_S)
         yield f"{folder}/s"
 
 

@@ -8,7 +8,8 @@ from http.client import HTTPResponse
 
 import msgspec
 
-from server.served import PATIENCE_S, Served
+from patience import LONG_ENOUGH_S
+from server.served import Served
 
 
 def test_a_request_under_way_is_answered(served: Served) -> None:
@@ -18,7 +19,7 @@ def test_a_request_under_way_is_answered(served: Served) -> None:
         f"authorization: Bearer {served.tokens['agent']}\r\ncontent-length: {len(body)}\r\n"
         "expect: 100-continue\r\n\r\n"
     )
-    with socket.create_connection(served.address, PATIENCE_S) as connection:
+    with socket.create_connection(served.address, LONG_ENOUGH_S) as connection:
         connection.sendall(head.encode())
         assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         served.end()
@@ -56,4 +57,4 @@ def wait_until_closed(served: Served) -> None:
         while True:
             # A connection that is not accepted before the server closes is reset.
             with suppress(ConnectionResetError):
-                socket.create_connection(served.address, PATIENCE_S).close()
+                socket.create_connection(served.address, LONG_ENOUGH_S).close()

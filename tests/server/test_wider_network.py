@@ -10,8 +10,9 @@ import pytest
 
 from interlock.errors import InputError
 from interlock.server.server_process import ServerOptions, ServerProcess
+from patience import LONG_ENOUGH_S
 from server.certificates import make_certificate
-from server.served import PATIENCE_S, Reply, Served, places_in, serving
+from server.served import Reply, Served, places_in, serving
 from service.ledgers import in_memory
 
 
@@ -27,7 +28,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def asked(served: Served, path: str, trusted: Path, **headers: str) -> Reply:
     port = int((served.listening.url or "").rpartition(":")[2])
     context = ssl.create_default_context(cafile=str(trusted))
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=PATIENCE_S)
+    connection = http.client.HTTPSConnection(
+        "127.0.0.1", port, context=context, timeout=LONG_ENOUGH_S
+    )
     try:
         connection.request("GET", path, headers={"connection": "close", **headers})
         answer = connection.getresponse()
