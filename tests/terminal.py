@@ -85,8 +85,8 @@ def at_terminal(
         child.kill()
         child.wait()
         os.close(slave)
-        screen = typist.done()
-    return Ended(child.returncode, (output or b"").decode(), read_errors.done(), screen)
+        screen, errors = typist.done(), read_errors.done()
+    return Ended(child.returncode, (output or b"").decode(), errors, screen)
 
 
 def interlock_at_terminal(

@@ -62,9 +62,10 @@ def test_ctrl_c_reaches_the_command_as_from_its_own_terminal(workspace: Path) ->
     program = _program(
         workspace,
         "import os, signal, sys\n"
-        "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
         "os.write(1, b'press: ')\n"
-        "while True: signal.pause()\n",
+        "signal.sigwait([signal.SIGINT])\n"
+        "sys.exit(5)\n",
     )
 
     ended = interlock_at_terminal(["run", *program], ["\x03"], stdin=None)

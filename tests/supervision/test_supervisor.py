@@ -132,9 +132,11 @@ def test_a_halt_ends_all_of_it_also_what_will_not(place: Place, *, everything: b
 def test_whoever_obeys_within_the_grace_is_not_killed(place: Place) -> None:
     program = place.program(
         "import signal, sys\n"
-        "signal.signal(signal.SIGTERM, lambda *_: (print('tidied', flush=True), sys.exit(3)))\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "print('ready', flush=True)\n"
-        "while True: signal.pause()\n"
+        "signal.sigwait([signal.SIGTERM])\n"
+        "print('tidied', flush=True)\n"
+        "sys.exit(3)\n"
     )
 
     with place.supervised(program) as supervised:
@@ -218,9 +220,10 @@ def test_what_it_leaves_in_the_background_ends_with_it(place: Place) -> None:
 def test_hands_an_interrupt_on_and_lets_the_command_decide(place: Place) -> None:
     program = place.program(
         "import signal, sys\n"
-        "signal.signal(signal.SIGINT, lambda *_: sys.exit(5))\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
         "print('ready', flush=True)\n"
-        "while True: signal.pause()\n"
+        "signal.sigwait([signal.SIGINT])\n"
+        "sys.exit(5)\n"
     )
 
     with place.supervised(program) as supervised:
