@@ -13,7 +13,7 @@ from patience import LONG_ENOUGH_S
 ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),
     "HOME": "/nonexistent",
-    "LC_ALL": "C",
+    "LC_ALL": "C.UTF-8",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_AUTHOR_NAME": "a",
