@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -9,6 +10,17 @@ _Result = TypeVar("_Result")
 
 LONG_ENOUGH_S: Final = 300.0
 """For what would wait for ever: however busy the machine is, nothing takes as long as this."""
+
+
+def wait_until(is_so: Callable[[], bool], state: Callable[[], str] = str) -> None:
+    """Wait for something that another thread or process is about to do.
+
+    If it never comes about, the failure shows the state.
+    """
+    deadline = time.monotonic() + LONG_ENOUGH_S
+    while not is_so():
+        assert time.monotonic() < deadline, state()
+        time.sleep(0.005)
 
 
 def in_time(attempt: Callable[[int], _Result | None]) -> _Result:

@@ -32,7 +32,7 @@ from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any, AnyStr, Final, NamedTuple, NoReturn
 
-from patience import LONG_ENOUGH_S
+from patience import LONG_ENOUGH_S, wait_until
 
 _TESTS: Final = Path(__file__).parent
 _PRELOADED: Final = (
@@ -113,10 +113,7 @@ class PythonProcess(subprocess.Popen[AnyStr]):
     def wait_until_stopped(self) -> None:
         """Wait until a signal has stopped every thread of it."""
         threads = Path(f"/proc/{self.pid}/task")
-        deadline = time.monotonic() + LONG_ENOUGH_S
-        while not all(_is_stopped(each) for each in threads.glob("*/stat")):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_until(lambda: all(_is_stopped(each) for each in threads.glob("*/stat")))
 
     def _receive_exit_code(self, timeout: float | None) -> None:
         if self.returncode is None and self._channel.poll(timeout):

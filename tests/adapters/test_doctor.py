@@ -78,7 +78,7 @@ def test_every_client_is_tried_and_no_canary_stays(hooked: Path) -> None:
     interlock("install", *CLIENTS, "--yes")
 
     code, seen = doctor()
-    while any("gave no answer within" in each["text"] for each in seen):
+    if any("gave no answer within" in each["text"] for each in seen):
         # True on a machine that is too busy, and not what is asked here.
         code, seen = doctor()
 

@@ -8,8 +8,7 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import pytest
 from cli.asking import interlock, interlock_process, program
 from effort import rounds
 from interlock.cli.call.exit_code import ExitCode
-from patience import LONG_ENOUGH_S
+from patience import LONG_ENOUGH_S, wait_until
 from secret_generator import from_template
 from warm_python import PythonProcess
 
@@ -198,13 +197,13 @@ def test_a_killed_audit_is_gone_on_with_and_leaves_no_process(many: Path, state:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
+        wait_until(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
         below = children(process.pid)
     finally:
         process.kill()
         process.wait()
 
-    wait_for(lambda: not any(map(is_running, below)))
+    wait_until(lambda: not any(map(is_running, below)))
     read = lines_in(state / _JOURNAL)
     report = audit(many)
 
@@ -227,7 +226,7 @@ def test_an_interrupted_audit_says_how_to_go_on(many: Path, endless: Path, state
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
+    wait_until(lambda: process.poll() is not None or lines_in(state / _JOURNAL) > 0)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=LONG_ENOUGH_S)
 
@@ -247,14 +246,6 @@ def test_only_one_audit_works_at_a_time(histories: Path, state: Path) -> None:
 
     assert result.exit_code == 2
     assert "another audit is at work" in result.stderr
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    until = time.monotonic() + LONG_ENOUGH_S
-    while not is_so():
-        assert time.monotonic() < until
-        os.sched_yield()
 
 
 def lines_in(path: Path) -> int:

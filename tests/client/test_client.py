@@ -21,6 +21,7 @@ from interlock import (
 from interlock.client import AsyncClient, Client, connect
 from interlock.errors import HaltedError, KeyConflictError, UnknownError
 from interlock.model.events import Outcome
+from patience import wait_until
 from server.served import Served
 
 
@@ -90,8 +91,8 @@ def test_an_agent_waits_for_a_person(client: Client, served: Served, agent: int)
     )
     waiting.start()
     with connect(served.listening.url, token=served.tokens["ada"]) as person:
-        while not (asked := person.approvals()):
-            pass
+        wait_until(lambda: bool(person.approvals()))
+        asked = person.approvals()
         person.approve(asked[0].id, token=served.tokens["ada"], note="once")
         waiting.join()
 

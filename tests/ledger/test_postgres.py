@@ -27,6 +27,7 @@ from ledger.postgres_stores import (
     tell,
     write,
 )
+from patience import wait_until
 from postgres_server import PostgresServer
 
 
@@ -350,8 +351,3 @@ def test_servers_that_keep_the_same_policies_never_wait_for_each_other(
 def waits(url: str) -> list[object]:
     statement = "SELECT wait_event FROM pg_stat_activity WHERE datname = current_database()"
     return [event for (event,) in answers(url, statement)]
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    while not is_so():
-        pass

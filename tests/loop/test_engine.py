@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -22,7 +21,7 @@ from interlock.loop.engine import Body, Cron, Engine, JsonValue, Steps
 from interlock.loop.engine_lease import EngineDatabase, Lease, Worker
 from loop.engine_worker import SettableClock
 from loop.stopped_process import stop
-from patience import LONG_ENOUGH_S
+from patience import LONG_ENOUGH_S, wait_until
 from warm_python import PythonProcess
 
 LEASE_S = 600.0
@@ -44,15 +43,6 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "log"
     path.touch()
     return path
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that another thread or process is about to do."""
-    deadline = time.monotonic() + LONG_ENOUGH_S
-    pause = threading.Event()
-    while not is_so():
-        assert time.monotonic() < deadline
-        pause.wait(0.01)
 
 
 def an_engine(
@@ -112,10 +102,10 @@ def test_a_killed_worker_goes_on_where_it_was(place: str, log: Path, tmp_path: P
     os.mkfifo(gate)
     with Process(place, "a", log, gate) as first:
         first.tell("begin", "f")
-        until(lambda: "gate" in log.read_text())
+        wait_until(lambda: "gate" in log.read_text())
         first.signal(signal.SIGKILL)
     with Process(place, "a", log) as second:
-        until(lambda: an_engine(place).status().flows["done"] == 1)
+        wait_until(lambda: an_engine(place).status().flows["done"] == 1)
         second.end()
 
     assert log.read_text().split("\n") == ["one a", "gate a", "two a", "three a", ""]
@@ -126,10 +116,10 @@ def test_another_worker_takes_over_from_a_killed_one(place: str, log: Path, tmp_
     os.mkfifo(gate)
     with Process(place, "b", log) as second, Process(place, "a", log, gate) as first:
         first.tell("begin", "f")
-        until(lambda: "gate" in log.read_text())
+        wait_until(lambda: "gate" in log.read_text())
         first.signal(signal.SIGKILL)
         second.tell("take over")
-        until(lambda: "three" in log.read_text())
+        wait_until(lambda: "three" in log.read_text())
         second.tell("begin", "f")
         second.end()
 
@@ -144,17 +134,17 @@ def test_a_stopped_worker_does_nothing_more_once_it_was_taken_over(
     database = EngineDatabase(place)
     with Process(place, "b", log) as second, Process(place, "a", log, gate) as first:
         first.tell("begin", "f")
-        until(lambda: "gate" in log.read_text())
+        wait_until(lambda: "gate" in log.read_text())
         first.stop()
         before = database.workers()[0]
         database.change(
             "UPDATE {schema}interlock_workers SET lease_until = {now} WHERE worker = 'a'"
         )
         second.tell("take over")
-        until(lambda: "three b" in log.read_text())
+        wait_until(lambda: "three b" in log.read_text())
         first.signal(signal.SIGCONT)
         gate.write_bytes(b"")
-        until(lambda: "two a" in log.read_text())
+        wait_until(lambda: "two a" in log.read_text())
         first.tell("look")
         first.tell("look")
         after = database.workers()[0]
@@ -182,7 +172,7 @@ def test_a_worker_that_nobody_took_over_goes_on(place: str) -> None:
 
     with an_engine(place, {"flow": flow}) as engine:
         engine.begin("flow", "f", None)
-        until(lambda: engine.status().flows["done"] == 1)
+        wait_until(lambda: engine.status().flows["done"] == 1)
         [worker] = engine.status().workers
     database.close()
 
@@ -194,7 +184,7 @@ def test_a_schedule_is_kept_once_by_two_workers(place: str, log: Path) -> None:
         first.tell("fire", str(HOUR * 24))
         second.tell("fire", str(HOUR * 24))
         second.tell("fire", str(HOUR * 48))
-        until(lambda: log.read_text().count("three") >= 2)
+        wait_until(lambda: log.read_text().count("three") >= 2)
         first.end()
         second.end()
 
@@ -264,7 +254,7 @@ def test_the_same_id_is_the_same_flow(place: str) -> None:
     with an_engine(place, {"flow": flow, "other": flow}) as engine:
         for _ in range(3):
             engine.begin("flow", "f", "once")
-        until(lambda: engine.status().flows["done"] == 1)
+        wait_until(lambda: engine.status().flows["done"] == 1)
         engine.begin("flow", "f", "again")
         with pytest.raises(InputError, match="`f` is the id of another flow than `other`"):
             engine.begin("other", "f", None)
@@ -284,7 +274,7 @@ def test_a_flow_is_begun_by_another(tmp_path: Path) -> None:
 
     with an_engine(tmp_path / "engine.db", {"parent": parent, "child": child}) as engine:
         engine.begin("parent", "p", None)
-        until(lambda: engine.status().flows["done"] == 2)
+        wait_until(lambda: engine.status().flows["done"] == 2)
 
     assert done == [7]
 
@@ -298,10 +288,10 @@ def test_more_flows_than_are_done_at_once_wait_for_their_turn(place: str) -> Non
     with an_engine(place, {"flow": flow}) as engine:
         for number in range(40):
             engine.begin("flow", f"f{number}", None)
-            until(lambda so_far=number + 1: len(engine._running) >= min(so_far, 16))
+            wait_until(lambda so_far=number + 1: len(engine._running) >= min(so_far, 16))
         queued = engine.status().flows["queued"]
         gate.set()
-        until(lambda: engine.status().flows["done"] == 40)
+        wait_until(lambda: engine.status().flows["done"] == 40)
 
     assert queued >= 40 - 2 * 16
 
@@ -327,9 +317,9 @@ def test_a_step_that_fails_fails_in_the_same_way_whenever_its_flow_comes_by(plac
 
     with an_engine(place, {"flow": flow}) as engine:
         engine.begin("flow", "f", None)
-        until(lambda: len(heard) == 1 and not len(engine._running))
-        until(lambda: engine.take_over() == ["f"])
-        until(lambda: engine.status().flows["failed"] == 1)
+        wait_until(lambda: len(heard) == 1 and not len(engine._running))
+        wait_until(lambda: engine.take_over() == ["f"])
+        wait_until(lambda: engine.status().flows["failed"] == 1)
 
     assert heard == ["step `fail` of `f` failed: ValueError: no"] * 2
     assert len(tried) == 2
@@ -344,7 +334,7 @@ def test_what_a_step_gives_back_is_what_it_would_give_back_later(tmp_path: Path)
 
     with an_engine(tmp_path / "engine.db", {"flow": flow}) as engine:
         engine.begin("flow", "f", None)
-        until(lambda: bool(seen))
+        wait_until(lambda: bool(seen))
 
     assert seen == [{"a": [1, 2]}]
 
@@ -356,10 +346,10 @@ def test_flows_that_ended_are_forgotten(place: str) -> None:
     with an_engine(place, {"flow": flow}) as engine:
         for number in range(3):
             engine.begin("flow", f"f{number}", None)
-        until(lambda: engine.status().flows["done"] == 3)
+        wait_until(lambda: engine.status().flows["done"] == 3)
         kept = engine.prune(keep_s=3600)
-        until(lambda: engine.prune(keep_s=0) > 0)
-        until(lambda: engine.prune(keep_s=0) == 0 and not engine.status().flows["done"])
+        wait_until(lambda: engine.prune(keep_s=0) > 0)
+        wait_until(lambda: engine.prune(keep_s=0) == 0 and not engine.status().flows["done"])
         status = engine.status()
         steps = engine._database.rows("SELECT 1 FROM {schema}operation_outputs")
 
@@ -379,7 +369,7 @@ def test_everything_is_kept_as_json(place: str) -> None:
     with an_engine(place, {"flow": flow}) as engine:
         engine.begin("flow", "f", {"a": 1})
         engine.begin("flow", "g", "fail")
-        until(lambda: {"done": 1, "failed": 1}.items() <= engine.status().flows.items())
+        wait_until(lambda: {"done": 1, "failed": 1}.items() <= engine.status().flows.items())
         rows = engine._database.rows
         kinds = [
             *rows("SELECT serialization FROM {schema}workflow_status"),
@@ -409,7 +399,7 @@ def test_nothing_listens_and_nothing_is_said_or_left_behind(
 
     with an_engine(place, {"flow": flow}) as engine:
         engine.begin("flow", "f", None)
-        until(lambda: engine.status().flows["done"] == 1)
+        wait_until(lambda: engine.status().flows["done"] == 1)
         listening = list(own_listeners())
 
     assert listening == []

@@ -26,7 +26,7 @@ from interlock.model.system_loop import LOOP_RUN, LoopAction
 from loop.loop_bench import LoopBench
 from loop.loop_worker_process import Orders, QuickClock, WorkerProcess
 from loop.webhook_server import Behaviour, Connection, WebhookServer, answers, webhook_server
-from patience import LONG_ENOUGH_S
+from patience import LONG_ENOUGH_S, wait_until
 from service.ledgers import events_of
 
 ROUNDS = rounds(short=3, soak=100)
@@ -112,10 +112,7 @@ class Session:
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait for something that another process is about to do."""
-        deadline, pause = time.monotonic() + LONG_ENOUGH_S, threading.Event()
-        while not is_so():
-            assert time.monotonic() < deadline, f"{self.loop.chain.state}\n{self._stacks()}"
-            pause.wait(0.005)
+        wait_until(is_so, lambda: f"{self.loop.chain.state}\n{self._stacks()}")
 
     def _stacks(self) -> str:
         """End every worker; return where each of its threads stood."""

@@ -20,6 +20,7 @@ from loop.webhook_server import (
     refused_port,
     webhook_server,
 )
+from patience import wait_until
 from service.ledgers import SECOND, HandClock, events_of
 
 SECRET = "HOOK_SECRET"
@@ -95,7 +96,8 @@ def test_a_webhook_that_fails_for_an_hour_gets_everything_afterwards_under_the_s
         assert all("sink `ops`" in each and why in each for each in errors)
         assert all("passphrase" not in each and "/hook" not in each for each in errors)
         tried = len(errors)
-        assert server.has_received(tried)
+        # The last one may still be on its way: nobody waits for the answer any more.
+        wait_until(lambda: len(server.received) >= tried)
         assert len(server.received) == tried < 40
         assert ids(server) == sent
 

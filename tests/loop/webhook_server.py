@@ -9,8 +9,6 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from patience import LONG_ENOUGH_S
-
 _HEAD_ENDS = b"\r\n\r\n"
 
 
@@ -120,7 +118,6 @@ class WebhookServer:
 
     def __init__(self, *script: Behaviour, tls: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
-        self._another = threading.Condition()
         self._script = list(script)
         self._tls = tls
         self._closed = threading.Event()
@@ -133,11 +130,6 @@ class WebhookServer:
     @property
     def url(self) -> str:
         return f"{'https' if self._tls else 'http'}://localhost:{self.port}"
-
-    def has_received(self, count: int) -> bool:
-        """Wait for the requests whose sender no longer waits for an answer."""
-        with self._another:
-            return self._another.wait_for(lambda: len(self.received) >= count, LONG_ENOUGH_S)
 
     def close(self) -> None:
         self._closed.set()
@@ -164,10 +156,7 @@ class WebhookServer:
         try:
             with self._tls.wrap_socket(link, server_side=True) if self._tls else link as secured:
                 connection = Connection(secured, self._closed)
-                received = connection.received()
-                with self._another:
-                    self.received.append(received)
-                    self._another.notify_all()
+                self.received.append(connection.received())
                 behave = self._script.pop(0) if len(self._script) > 1 else self._script[0]
                 behave(connection)
         except OSError:

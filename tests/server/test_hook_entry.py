@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock import hook_asker, load_policy, settings
+from patience import wait_until
 from server.hook_process import Home, home, sessions
 from service.ledgers import CHEAP, PASSPHRASE
 from warm_python import PythonProcess
@@ -172,9 +173,8 @@ def test_of_two_hooks_at_once_one_starts_the_server(
     assert listening is not None
     with home.ledger(monkeypatch) as interlock:
         assert [run.seq for run in sessions(interlock)] == [5]
-    # Those that came second see the first one, and end; were they to stay, this would hang.
-    while set(home.processes()) - {listening.pid}:
-        pass
+    # Those that came second see the first one, and end.
+    wait_until(lambda: not set(home.processes()) - {listening.pid})
     assert home.running() == listening
     assert home.hook(HARMLESS).returncode == 0
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from patience import LONG_ENOUGH_S
+from patience import LONG_ENOUGH_S, wait_until
 from server.served import Client, listening
 from warm_python import PythonProcess
 
@@ -129,17 +129,13 @@ def test_a_long_day_leaves_nothing_behind(tmp_path: Path) -> None:
                 each.join(LONG_ENOUGH_S)
             reader.close()
         assert [each.failed for each in agents] == [[]] * AGENTS
-        _until_closed(process.pid, first)
+        # It has let go of every connection.
+        wait_until(
+            lambda: _descriptors(process.pid) <= first,
+            lambda: f"{_descriptors(process.pid)} descriptors, {first} at first",
+        )
 
     assert max(wal) < _WAL_MOST
     if IS_SOAK:
         warm, last = resident[len(resident) // 2], resident[-1]
         assert abs(last - warm) <= 0.05 * warm, (warm, last)
-
-
-def _until_closed(pid: int, first: int) -> None:
-    """Wait until the server has let go of every connection."""
-    until = time.monotonic() + LONG_ENOUGH_S
-    while _descriptors(pid) > first:
-        assert time.monotonic() < until, f"{_descriptors(pid)} descriptors, {first} at first"
-        threading.Event().wait(0.05)

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from interlock.server.upkeep import notify_people
 from loop.webhook_server import answers, webhook_server
-from patience import LONG_ENOUGH_S
+from patience import wait_until
 from server.served import Served, serving
 
 _PUSH = {"command": "git push --force origin topic"}
-
-
-def _eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds; what hangs fails in the end."""
-    over = threading.Event()
-    for _ in range(int(LONG_ENOUGH_S / 0.02)):
-        if holds():
-            return
-        over.wait(0.02)
-    raise AssertionError("it never came true")
 
 
 def test_a_question_is_told_to_a_webhook_with_the_address_of_the_server(
@@ -40,7 +28,7 @@ def test_a_question_is_told_to_a_webhook_with_the_address_of_the_server(
             asked = served.post(f"/v1/runs/{run}/actions", {"action": _PUSH})
             approval = asked.value["approval_id"]
 
-            _eventually(lambda: bool(hook.received))
+            wait_until(lambda: bool(hook.received))
             telling.cancel()
 
         event = json.loads(hook.received[0].body)
@@ -59,7 +47,7 @@ def test_what_was_answered_is_counted(served: Served) -> None:
         assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
         return reply.body.decode()
 
-    _eventually(lambda: counted in text())
+    wait_until(lambda: counted in text())
     found = text()
     assert "interlock_approvals_waiting 1\n" in found
     assert 'route="/v1/runs/{run}/actions",status="200",le="+Inf"} 1\n' in found
