@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -56,13 +57,15 @@ def write(
         for number in range(threads)
     ]
     try:
-        # In here, because the signal to end may come between two of them.
+        # A signal that ends the start of a thread may leave a lock of Python's to nobody.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         for worker in workers:
             worker.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         while tidies:
             interlock.ledger.tidy()
             tell("tidied")
-        threading.Event().wait()
+        _stay()
     finally:
         is_over.set()
 
@@ -79,7 +82,7 @@ def persist(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
     interlock = _opened(place, keys)
     tell(OPENED)
     _start_persistent(interlock, run, tell, name)
-    threading.Event().wait()
+    _stay()
 
 
 def write_on(tell: Tell, *, place: str, keys: str, run: str, name: str) -> None:
@@ -107,7 +110,7 @@ def hold(tell: Tell, *, place: str, keys: str) -> None:
     """Open a ledger and do nothing."""
     with _opened(place, keys):
         tell(OPENED)
-        threading.Event().wait()
+        _stay()
 
 
 def migrate(
@@ -158,6 +161,12 @@ def fork(
     os._exit(0)
 
 
+def _stay() -> NoReturn:
+    """Live until a signal ends it. One that comes just before a wait is noticed only after it."""
+    while True:
+        time.sleep(0.1)
+
+
 def _opened(place: str, keys: str) -> Interlock:
     """Open a ledger the way the command line does: a signal to end closes it in order."""
     interlock = Interlock.open(place, keys=Path(keys), policy=default_policy())
@@ -179,7 +188,7 @@ def read(tell: Tell, *, place: str) -> None:
     connection.execute("BEGIN")
     connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     tell(OPENED)
-    threading.Event().wait()
+    _stay()
 
 
 def _start_persistent(interlock: Interlock, run: str, tell: Tell, name: str) -> None:

@@ -138,8 +138,9 @@ class Child:
 
     def last_lines(self, *codes: int) -> list[str]:
         """Wait for its end, and hold it to its exit code; return everything it had told."""
+        limit = time.monotonic() + LONG_ENOUGH_S
         while self._read(LONG_ENOUGH_S):
-            pass
+            assert time.monotonic() < limit, f"goes on and on: {self._stacks()}"
         found = self._nursery.status(self.pid)
         assert found in codes, f"ended with {found}, expected {codes}: {self._last_words()}"
         return self.told
